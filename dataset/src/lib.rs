@@ -1,0 +1,6 @@
+//! Reads sharded training datasets in lockstep: MDS, JSONL and CSV shards, local or remote, in an order that survives
+//! restarts.
+
+mod error;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! File and byte locks that the kernel takes back from a dead process.
