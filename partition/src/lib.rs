@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod divisor;
+pub mod numpy;
 mod order;
 mod units;
 
