@@ -1,6 +1,7 @@
 //! Orders: bijections from the positions of an epoch to its logical sample ids.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The order in which the samples of an epoch come: a bijection of `0..len`.
@@ -28,6 +29,17 @@ pub trait Order: Send + Sync + Debug {
 
     /// Algorithm and version, such as `py1e` or `windowed-v1`.
     fn name(&self) -> &str;
+
+    /// The logical sample ids that stand at `positions`, as ranges in any order, or `None` where the order knows no way
+    /// to tell that is cheaper than asking for each.
+    ///
+    /// This is how the shards behind a long stretch of an epoch are counted without visiting its samples: an order that
+    /// keeps the samples of a shard together answers at a cost that depends on the shards. The ranges together hold
+    /// exactly the ids at `positions`.
+    fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
+        let _ = positions;
+        None
+    }
 
     /// Whether there are no positions at all.
     fn is_empty(&self) -> bool {
@@ -70,6 +82,10 @@ impl Order for Sequential {
     fn name(&self) -> &'static str {
         "sequential"
     }
+
+    fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
+        Some(vec![positions])
+    }
 }
 
 /// Forwards to the order behind a pointer.
@@ -88,6 +104,10 @@ macro_rules! forward {
             fn name(&self) -> &str {
                 (**self).name()
             }
+
+            fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
+                (**self).image(positions)
+            }
         }
     )+};
 }
@@ -103,6 +123,7 @@ mod tests {
         let order = Sequential::new(5);
         assert_eq!((0..5).map(|position| order.at(position)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert_eq!((order.len(), order.is_empty(), order.name()), (5, false, "sequential"));
+        assert_eq!(order.image(1..4).unwrap().first(), Some(&(1..4)));
         assert!(Sequential::new(0).is_empty());
     }
 
@@ -113,7 +134,7 @@ mod tests {
         }
         let expected = (u64::MAX, 3, "sequential".to_owned());
         let order = Sequential::new(u64::MAX);
-        assert_eq!(third(&order), expected);
+        assert_eq!(third(&order as &dyn Order), expected);
         assert_eq!(third(Box::new(order) as Box<dyn Order>), expected);
         assert_eq!(third(Arc::new(order)), expected);
     }
