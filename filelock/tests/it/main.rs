@@ -1,0 +1,5 @@
+//! Locks between handles, threads and processes.
+
+mod bytes;
+mod file;
+mod helper;
