@@ -57,6 +57,11 @@ impl Error {
         Self::new(ErrorKind::Io, message).with_source(source)
     }
 
+    #[cfg(feature = "remote")]
+    pub(crate) fn remote(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Remote, message)
+    }
+
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.inner.source = Some(source.into());
         self

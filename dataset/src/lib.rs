@@ -2,5 +2,6 @@
 //! restarts.
 
 mod error;
+pub mod remote;
 
 pub use error::{Error, Result};
