@@ -1,7 +1,21 @@
 //! Reads sharded training datasets in lockstep: MDS, JSONL and CSV shards, local or remote, in an order that survives
 //! restarts.
 
+mod compression;
 mod error;
+mod hashing;
+mod index;
+mod mds;
 pub mod remote;
+mod shard;
+pub mod value;
 
+pub use compression::{Compression, CompressionAlgorithm};
 pub use error::{Error, Result};
+pub use hashing::{Digest, HashAlgorithm};
+pub use index::{
+    Column, Columns, Encoding, FileHash, FileInfo, FilePair, Format, INDEX_BASENAME, ImageEncoding, Index, Place,
+    ShardInfo,
+};
+pub use shard::{Sample, Shard};
+pub use value::{FromValue, NdArray, Value};

@@ -1,0 +1,48 @@
+//! Files mapped into memory. All unsafe code of this crate is here.
+#![expect(unsafe_code, reason = "mapping a file is sound only while nobody truncates it, which is documented")]
+
+use std::fs::File;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::error::{Error, Result};
+
+/// A whole file mapped read-only.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    map: Mmap,
+}
+
+impl Mapping {
+    /// Maps the file at `path` after checking that it has the `expected` size in bytes.
+    pub(crate) fn open(path: &Path, expected: u64) -> Result<Self> {
+        let failed = |source| Error::io(format!("cannot open {}", path.display()), source);
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(Error::corrupt(format!("{} is not a file", path.display())));
+        }
+        if metadata.len() != expected {
+            return Err(Error::corrupt(format!(
+                "{} has {} bytes, the index says {expected}; copy the file and the index again",
+                path.display(),
+                metadata.len()
+            )));
+        }
+        // SAFETY: The bytes are only read. Shard files are complete when they get their names and are replaced by
+        // renaming, never written in place; that nobody else writes to or truncates them is a documented condition of
+        // `Shard`. The size was taken from the descriptor that is mapped.
+        let map = unsafe { Mmap::map(&file) };
+        let map = map.map_err(|source| Error::io(format!("cannot map {}", path.display()), source))?;
+        if map.len() as u64 != expected {
+            return Err(Error::corrupt(format!("{} is being written to; wait until it is complete", path.display())));
+        }
+        Ok(Self { map })
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+}

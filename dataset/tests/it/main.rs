@@ -1,0 +1,9 @@
+//! Integration tests, one binary; its modules mirror those of the crate.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail them")]
+
+mod allocations;
+mod bad_input;
+mod fixtures;
+mod shard;
+mod support;
