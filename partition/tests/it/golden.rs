@@ -1,12 +1,23 @@
-//! The golden vectors, and how they are compared.
-
-use std::{fs, path::Path};
+//! Reads the golden vectors.
 
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
-/// The rows of a file of golden vectors.
-pub(crate) fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("a row of JSON")).collect()
+/// The rows of one file, with their line numbers.
+pub(crate) fn rows<T: DeserializeOwned>(text: &str) -> Vec<(usize, T)> {
+    let row = |(line, text)| {
+        let row = serde_json::from_str(text).unwrap_or_else(|error| panic!("line {line}: {error}"));
+        (line, row)
+    };
+    (1..).zip(text.lines()).map(row).collect()
+}
+
+/// The digest that the goldens hold: SHA-256 over little-endian 64-bit integers, padding as -1.
+pub(crate) fn digest(ids: impl Iterator<Item = Option<u64>>) -> String {
+    let mut hash = Sha256::new();
+    for id in ids {
+        let id = id.map_or(-1, |id| i64::try_from(id).expect("golden ids are small"));
+        hash.update(id.to_le_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,9 @@
-//! Integration tests of the partition crate; modules mirror `src`.
+//! The crate from outside, in one program. Golden vectors and how they came about: `tests/golden/README.md`.
 
+#![expect(clippy::unwrap_used, reason = "what fails in a test may panic")]
+
+mod elastic;
 mod golden;
-mod numpy;
+mod limits;
+mod partition;
+mod reference;
