@@ -1,6 +1,12 @@
 //! Compressed files.
 
+#[cfg(feature = "compression")]
+mod codec;
+
 use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::index::FileInfo;
 
 /// How files are compressed where they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +100,67 @@ impl Compression {
     pub fn level(self) -> Option<u32> {
         self.level
     }
+}
+
+impl Compression {
+    /// Decompresses `zip`, a whole file, into the file that `raw` describes.
+    ///
+    /// No more memory is used than the index says, whatever the compressed bytes would unfold to.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are damaged, or unfold to more or less than `raw` says. Hashes are not looked at: see
+    /// [`FileCheck`](crate::FileCheck). Also without the feature `compression`.
+    pub fn decompress(self, zip: &[u8], raw: &FileInfo) -> Result<Vec<u8>> {
+        let bytes = self.decode(zip, raw.bytes()).map_err(|source| {
+            let message = format!("{} does not decompress with {self}; copy the file again", raw.basename());
+            Error::corrupt(message).with_source(source)
+        })?;
+        if bytes.len() as u64 == raw.bytes() {
+            return Ok(bytes);
+        }
+        let than = if bytes.len() as u64 > raw.bytes() { "more" } else { "fewer" };
+        Err(Error::corrupt(format!(
+            "{} decompresses to {than} than the {} bytes that the index says; copy the file and the index again",
+            raw.basename(),
+            raw.bytes()
+        )))
+    }
+
+    /// Compresses the bytes of a whole file.
+    ///
+    /// # Errors
+    ///
+    /// Without the feature `compression`.
+    pub fn compress(self, raw: &[u8]) -> Result<Vec<u8>> {
+        let level = self.level.or(self.algorithm.levels().map(|(_, default)| default));
+        self.encode(raw, level).map_err(|source| Error::io(format!("cannot compress with {self}"), source))
+    }
+
+    #[cfg(feature = "compression")]
+    fn decode(self, zip: &[u8], limit: u64) -> std::io::Result<Vec<u8>> {
+        codec::decode(self.algorithm, zip, limit)
+    }
+
+    #[cfg(feature = "compression")]
+    fn encode(self, raw: &[u8], level: Option<u32>) -> std::io::Result<Vec<u8>> {
+        codec::encode(self.algorithm, raw, level.unwrap_or_default())
+    }
+
+    #[cfg(not(feature = "compression"))]
+    fn decode(self, _: &[u8], _: u64) -> std::io::Result<Vec<u8>> {
+        Err(without_feature())
+    }
+
+    #[cfg(not(feature = "compression"))]
+    fn encode(self, _: &[u8], _: Option<u32>) -> std::io::Result<Vec<u8>> {
+        Err(without_feature())
+    }
+}
+
+#[cfg(not(feature = "compression"))]
+fn without_feature() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::Unsupported, "build lockstep-dataset with its feature `compression`")
 }
 
 impl fmt::Display for Compression {

@@ -1,6 +1,12 @@
 //! Hashes of files.
 
+mod check;
+mod hasher;
+
 use std::fmt;
+
+pub use check::FileCheck;
+pub use hasher::Hasher;
 
 /// A hash algorithm that an index may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,6 +131,10 @@ impl fmt::Display for HashAlgorithm {
 }
 
 impl Digest {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
     /// The bytes, in the order in which the digits are written.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -12,7 +12,7 @@ pub mod value;
 
 pub use compression::{Compression, CompressionAlgorithm};
 pub use error::{Error, Result};
-pub use hashing::{Digest, HashAlgorithm};
+pub use hashing::{Digest, FileCheck, HashAlgorithm, Hasher};
 pub use index::{
     Column, Columns, Encoding, FileHash, FileInfo, FilePair, Format, INDEX_BASENAME, ImageEncoding, Index, Place,
     ShardInfo,
