@@ -61,6 +61,11 @@ impl Generator {
         low + (high - low) * self.next_f64()
     }
 
+    /// Moves on as if `count` doubles had been drawn, in logarithmic time.
+    pub fn skip_doubles(&mut self, count: u64) {
+        self.engine.advance(count.into());
+    }
+
     /// An integer of `range`: numpy's `integers(low, high)` of 64-bit integers.
     ///
     /// # Panics

@@ -5,5 +5,8 @@
 mod elastic;
 mod golden;
 mod limits;
+mod mosaic;
+mod numpy;
 mod partition;
 mod reference;
+mod seekable;

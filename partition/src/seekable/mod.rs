@@ -1,0 +1,14 @@
+//! Orders that are computed, not stored: keyed permutations with random access.
+
+mod arrangement;
+mod global;
+mod keys;
+mod listed;
+mod permutation;
+mod regular;
+mod windowed;
+
+pub use global::Global;
+use keys::{Keys, Purpose};
+pub use permutation::Permutation;
+pub use windowed::Windowed;

@@ -1,0 +1,4 @@
+//! The seekable family: bijections, whatever the numbers.
+
+mod bijection;
+mod windows;
