@@ -1,2 +1,42 @@
-//! The `lockstep` command.
-fn main() {}
+//! The `lockstep` command: what a training job reads, planned, read, checked and explained.
+
+mod outcome;
+mod output;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::outcome::Outcome;
+use crate::output::Output;
+
+/// Tells every process of a training job which samples to read, in which order, and reads them.
+#[derive(Parser)]
+#[command(name = "lockstep", version, propagate_version = true)]
+struct Cli {
+    /// Print JSON for machines instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Who this process is in its job, and which variables say so.
+    World,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut output = Output::new(cli.json);
+    let result = dispatch(cli.command, &mut output).and_then(|outcome| output.flush().map(|()| outcome));
+    outcome::report(result)
+}
+
+fn dispatch(command: Command, output: &mut Output) -> anyhow::Result<Outcome> {
+    match command {
+        Command::World => world::run(output),
+    }
+}
