@@ -57,9 +57,19 @@ impl Error {
         Self::new(ErrorKind::Io, message).with_source(source)
     }
 
-    #[cfg(feature = "remote")]
-    pub(crate) fn remote(message: impl Into<String>) -> Self {
+    /// The same kind of error, seen from further away.
+    pub(crate) fn context(self, message: impl Into<String>) -> Self {
+        Self::new(self.inner.kind, message).with_source(self)
+    }
+
+    /// For an [`Origin`](crate::remote::Origin) that did not deliver: name the object's URL and the attempts.
+    pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Remote, message)
+    }
+
+    /// For an [`Origin`](crate::remote::Origin) whose [`Sink`](crate::remote::Sink) failed.
+    pub fn unwritable(message: impl Into<String>, source: std::io::Error) -> Self {
+        Self::io(message, source)
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {

@@ -1,6 +1,7 @@
 //! Reads sharded training datasets in lockstep: MDS, JSONL and CSV shards, local or remote, in an order that survives
 //! restarts.
 
+pub mod cache;
 mod compression;
 mod error;
 mod hashing;

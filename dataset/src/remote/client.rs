@@ -212,14 +212,14 @@ impl Remote {
         let url = format!("{}/{name}", self.location.url);
         let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
         match failure {
-            Failure::Sink(source) => Error::io(format!("cannot store what was downloaded from {url}"), source),
+            Failure::Sink(source) => Error::unwritable(format!("cannot store what was downloaded from {url}"), source),
             Failure::Size { .. } | Failure::TooLong(_) => Error::corrupt(format!(
                 "{url} is not what the index says ({times}); the dataset was changed or is not whole: upload it again, or \
                  empty the cache directory if it was written anew"
             ))
             .with_source(failure),
-            Failure::Store(StoreError::NotFound { .. }) => Error::remote(format!("{url} is not there")).with_source(failure),
-            _ => Error::remote(format!("cannot read {url} ({times})")).with_source(failure),
+            Failure::Store(StoreError::NotFound { .. }) => Error::unavailable(format!("{url} is not there")).with_source(failure),
+            _ => Error::unavailable(format!("cannot read {url} ({times})")).with_source(failure),
         }
     }
 }

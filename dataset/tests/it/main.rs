@@ -4,6 +4,8 @@
 
 mod allocations;
 mod bad_input;
+#[cfg(feature = "compression")]
+mod cache;
 mod fixtures;
 mod shard;
 mod support;

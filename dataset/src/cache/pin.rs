@@ -1,0 +1,326 @@
+//! The cache itself, and what it hands out.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use lockstep_filelock::{SharedByte, Wait};
+
+use super::CacheConfig;
+use super::ahead::FetchAhead;
+use super::fill::Fill;
+use super::layout::Layout;
+use super::room::{Full, Room, Urgency};
+use super::shelf::{self, Shelf};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::Index;
+
+/// The longest pause between two looks for room.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// A dataset's directory, in which shards are made local one by one. See the [module](super).
+///
+/// # Example
+///
+/// ```
+/// use lockstep_dataset::Shard;
+/// use lockstep_dataset::cache::{Cache, CacheConfig};
+///
+/// let cache = Cache::open(CacheConfig::new("data/digits"))?;
+/// let pin = cache.shard(1)?;
+/// let shard = Shard::open(pin.dir(), &cache.index().shards()[1])?;
+/// assert!(shard.len() > 0);
+/// # Ok::<(), lockstep_dataset::Error>(())
+/// ```
+pub struct Cache {
+    stock: Arc<Stock>,
+    ahead: FetchAhead,
+}
+
+/// What a cache shares with its threads.
+#[derive(Debug)]
+pub(crate) struct Stock {
+    pub(crate) index: Arc<Index>,
+    layout: Layout,
+    /// `None`: nothing is ever written to the directory or removed from it.
+    shelf: Option<Arc<Shelf>>,
+    room: Room,
+    wait: Duration,
+}
+
+/// Keeps a shard's files where they are, for as long as it lives.
+///
+/// Hold no more pins than are needed, and none that could be given up while waiting for another one: where there is a limit,
+/// others may wait for the room.
+#[must_use = "the shard can be evicted when this value is dropped"]
+pub struct Pin {
+    stock: Arc<Stock>,
+    shard: usize,
+    lock: Option<SharedByte>,
+}
+
+/// What a cache directory has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// The bytes in use or reserved, in all directories that share the limit.
+    pub bytes: u64,
+    /// The most there may be.
+    pub limit: Option<u64>,
+    /// How many shards of this dataset can be read at once.
+    pub complete_shards: usize,
+}
+
+impl Cache {
+    /// Opens a directory. With a remote, its index is copied there by the first process of the machine.
+    ///
+    /// # Errors
+    ///
+    /// There is no valid index, the directory cannot be used, the limit is too small for the largest shard, or the index
+    /// in the directory is that of another dataset than the remote's.
+    pub fn open(config: CacheConfig) -> Result<Self> {
+        let (index, shelf) = open_dir(&config)?;
+        if let Some(shelf) = &shelf {
+            config.room.admit(shelf)?;
+        }
+        let layout = Layout::new(&config.dir);
+        let stock = Arc::new(Stock { index, layout, shelf, room: config.room, wait: config.wait });
+        Ok(Self { ahead: FetchAhead::new(Arc::clone(&stock), config.ahead), stock })
+    }
+
+    /// What is in the dataset.
+    pub fn index(&self) -> &Arc<Index> {
+        &self.stock.index
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        self.stock.layout.dir()
+    }
+
+    /// Makes shard `shard` local and keeps it so.
+    ///
+    /// Waits for whoever downloads it already, and for room.
+    ///
+    /// # Errors
+    ///
+    /// The shard cannot be had, is not what the index says, or the wait took too long. Nothing of a failure stays: the
+    /// next call starts afresh.
+    ///
+    /// # Panics
+    ///
+    /// There is no such shard in the index.
+    pub fn shard(&self, shard: usize) -> Result<Pin> {
+        assert!(shard < self.index().shards().len(), "the index has {} shards", self.index().shards().len());
+        let lock = match &self.stock.shelf {
+            Some(shelf) => Some(self.stock.pin(shelf, shard)?),
+            None => {
+                self.stock.check_plain(shard)?;
+                None
+            }
+        };
+        self.ahead.used(shard);
+        Ok(Pin { stock: Arc::clone(&self.stock), shard, lock })
+    }
+
+    /// Fetches shards ahead of use, in the background, within the bounds of [`Ahead`](super::Ahead). `upcoming` has those that will be
+    /// asked for, in order, and takes the place of what was given before. A shard counts as used when it was pinned.
+    ///
+    /// Failures are left to the reader to find, and so are numbers of shards that are not in the index.
+    pub fn prefetch<I>(&self, upcoming: I)
+    where
+        I: IntoIterator<Item = usize>,
+        I::IntoIter: Send + 'static,
+    {
+        let shards = self.index().shards().len();
+        if self.stock.shelf.is_some() {
+            self.ahead.replace(Box::new(upcoming.into_iter().filter(move |&shard| shard < shards)));
+        }
+    }
+
+    /// What is in use.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be looked at.
+    pub fn usage(&self) -> Result<Usage> {
+        let stock = &self.stock;
+        if let Some(shelf) = &stock.shelf {
+            shelf.bury_the_dead()?;
+        }
+        let shards = 0..stock.index.shards().len();
+        let complete_shards = shards.filter(|&shard| shelf::is_complete(&stock.layout, &stock.index, shard)).count();
+        Ok(Usage { bytes: stock.room.used()?, limit: stock.room.limit(), complete_shards })
+    }
+}
+
+/// Opens the directory in the way that it needs: a local dataset of raw files is only looked at.
+fn open_dir(config: &CacheConfig) -> Result<(Arc<Index>, Option<Arc<Shelf>>)> {
+    let shelf = || -> Result<_> {
+        let shelf = Arc::new(Shelf::open(config)?);
+        Ok((Arc::clone(&shelf.index), Some(shelf)))
+    };
+    if config.remote.is_some() {
+        return shelf();
+    }
+    let layout = Layout::new(&config.dir);
+    let index = Arc::new(Index::read(&config.dir)?);
+    let to_unpack = (0..index.shards().len())
+        .find(|&shard| index.shards()[shard].compression().is_some() && !shelf::is_complete(&layout, &index, shard));
+    match to_unpack {
+        Some(shard) => shelf().map_err(|error| {
+            error.context(format!(
+                "shard {shard} of {} is compressed and cannot be unpacked there; name that directory as the remote of a \
+                 cache in another one",
+                config.dir.display()
+            ))
+        }),
+        // Others may use it as a cache. Where we cannot lock files we take them as they are.
+        None if layout.own().exists() => shelf().or(Ok((index, None))),
+        None => Ok((index, None)),
+    }
+}
+
+impl Stock {
+    /// Makes a shard local and shares its lock.
+    fn pin(&self, shelf: &Arc<Shelf>, shard: usize) -> Result<SharedByte> {
+        let deadline = Deadline::after(self.wait);
+        if let Some(lock) = shelf.share(shard, deadline.wait())?
+            && shelf.is_complete(shard)
+        {
+            shelf.ledger.touch(shard)?;
+            return Ok(lock);
+        }
+        let Some(lock) = shelf.claim(shard, deadline.wait())? else {
+            return Err(Error::new(
+                ErrorKind::Remote,
+                format!(
+                    "shard {shard} of {} is being downloaded {}, for more than {:?}; wait longer or see what keeps it",
+                    self.layout.dir().display(),
+                    shelf.holder(shard),
+                    self.wait
+                ),
+            ));
+        };
+        if !shelf.is_complete(shard) {
+            self.fill(shelf, shard, &deadline)?;
+        }
+        shelf.ledger.touch(shard)?;
+        lock.downgrade().map_err(|error| {
+            Error::new(ErrorKind::Io, format!("cannot keep shard {shard} where it is")).with_source(error)
+        })
+    }
+
+    /// Makes a shard local once there is room. The caller holds the shard's lock exclusively.
+    fn fill(&self, shelf: &Arc<Shelf>, shard: usize, deadline: &Deadline) -> Result<()> {
+        let abandoned = AtomicBool::new(false);
+        let fill = Fill { shelf, shard, abandoned: &abandoned };
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let Some(full) = fill.run(&self.room, Urgency::Now, || {})? else { return Ok(()) };
+            if deadline.has_passed() {
+                return Err(self.no_room(shelf, shard, &full));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Fetches a shard that nobody waits for. `false`: there is no room for it now. Calls `reserved` once there is.
+    pub(crate) fn fetch_ahead(&self, shard: usize, abandoned: &AtomicBool, reserved: impl FnMut()) -> Result<bool> {
+        let Some(shelf) = &self.shelf else { return Ok(true) };
+        if shelf.is_complete(shard) {
+            shelf.ledger.touch(shard)?;
+            return Ok(true);
+        }
+        // Who holds it pins it or downloads it, which is as well.
+        let Some(_lock) = shelf.claim(shard, Wait::Immediately)? else { return Ok(true) };
+        if shelf.is_complete(shard) {
+            return Ok(true);
+        }
+        let full = Fill { shelf, shard, abandoned }.run(&self.room, Urgency::Ahead, reserved)?;
+        Ok(full.is_none())
+    }
+
+    /// Tells other processes that a shard will be used.
+    pub(crate) fn announce(&self, shard: usize) -> Result<Option<SharedByte>> {
+        self.shelf.as_ref().map_or(Ok(None), |shelf| shelf.announce(shard))
+    }
+
+    fn check_plain(&self, shard: usize) -> Result<()> {
+        for pair in self.index.shards()[shard].files() {
+            let path = self.layout.file(pair.raw.basename());
+            if !path.is_file() {
+                return Err(super::fill::missing(&path, pair.zip));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn no_room(&self, shelf: &Shelf, shard: usize, full: &Full) -> Error {
+        let bytes = shelf.most_bytes(shard);
+        Error::config(format!(
+            "no room for shard {shard} of {} within {:?}: it takes {bytes} bytes, {} are in use by readers and downloads, \
+             and the cache limit is {}; set that to {} at least, or hold fewer shards at a time",
+            self.layout.dir().display(),
+            self.wait,
+            full.used,
+            self.room.limit().unwrap_or(u64::MAX),
+            full.used.saturating_add(bytes)
+        ))
+    }
+}
+
+impl Pin {
+    /// Which shard it is.
+    pub fn shard(&self) -> usize {
+        self.shard
+    }
+
+    /// The dataset's directory, in which the shard's files are under the names that the index has for them.
+    pub fn dir(&self) -> &Path {
+        self.stock.layout.dir()
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        if let (Some(_), Some(shelf)) = (&self.lock, &self.stock.shelf) {
+            // The time of use decides about speed only.
+            let _ = shelf.ledger.touch(self.shard);
+        }
+    }
+}
+
+impl fmt::Debug for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pin").field("dir", &self.dir()).field("shard", &self.shard).finish()
+    }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("dir", &self.dir()).finish_non_exhaustive()
+    }
+}
+
+/// When to stop waiting.
+#[derive(Clone, Copy, Debug)]
+struct Deadline(Option<Instant>);
+
+impl Deadline {
+    fn after(wait: Duration) -> Self {
+        Self(Instant::now().checked_add(wait))
+    }
+
+    fn has_passed(self) -> bool {
+        self.0.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn wait(self) -> Wait {
+        self.0.map_or(Wait::Forever, |deadline| Wait::For(deadline.saturating_duration_since(Instant::now())))
+    }
+}
