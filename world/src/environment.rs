@@ -129,6 +129,11 @@ impl MapEnvironment {
         self
     }
 
+    /// Its variables, by name.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The same in another process, or where the system does not tell which.
     #[must_use]
     pub fn in_process(mut self, process: Option<ProcessIdentity>) -> Self {

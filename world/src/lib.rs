@@ -55,8 +55,8 @@
 //! # Limitations
 //!
 //! - **Every node runs the same number of ranks, numbered node by node.** Anything else is an error, not an approximation.
-//! - A process sees only its own environment. Where the launcher does not say how many nodes there are, unequal nodes
-//!   whose counts happen to divide the number of ranks cannot be told from equal ones on the smaller node.
+//! - A process sees only its own environment. Where the launcher does not say how many nodes there are (MPI does not),
+//!   nodes with 8, 4 and 4 ranks look to each rank like 2 nodes of 8, or 4 of 4.
 //! - A job id is agreed on without communication. See [`JobId`] for when to set `LOCKSTEP_JOB_ID` by hand.
 
 #![forbid(unsafe_code)]
