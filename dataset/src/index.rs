@@ -13,6 +13,7 @@ pub use columns::{Column, Columns};
 pub use encoding::{Encoding, ImageEncoding};
 pub use files::{FileHash, FileInfo, FilePair};
 pub(crate) use parse::header;
+pub(crate) use shard_info::{Files, Layout};
 pub use shard_info::{Format, ShardInfo};
 
 use crate::error::{Error, Result};

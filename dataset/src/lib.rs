@@ -6,10 +6,12 @@ mod compression;
 mod error;
 mod hashing;
 mod index;
+mod json;
 mod mds;
 pub mod remote;
 mod shard;
 pub mod value;
+mod xsv;
 
 pub use compression::{Compression, CompressionAlgorithm};
 pub use error::{Error, Result};
@@ -18,5 +20,5 @@ pub use index::{
     Column, Columns, Encoding, FileHash, FileInfo, FilePair, Format, INDEX_BASENAME, ImageEncoding, Index, Place,
     ShardInfo,
 };
-pub use shard::{Sample, Shard};
+pub use shard::{Links, Sample, Shard};
 pub use value::{FromValue, NdArray, Value};

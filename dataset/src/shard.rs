@@ -2,25 +2,33 @@
 
 mod mapping;
 mod sample;
+mod source;
+mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use self::mapping::Mapping;
 pub use self::sample::Sample;
+pub use self::source::Links;
+use self::source::Source;
+use self::table::{Table, TableError};
 use crate::error::{Error, Result};
 use crate::index::{Columns, Format, ShardInfo};
-use crate::mds::MdsTable;
+use crate::xsv;
 
 /// An open shard, whose samples are borrowed from its mapped file.
 ///
-/// Opening checks the file against the index: its size, the number of samples, the columns. Each sample's place is
+/// Opening checks the files against the index: their sizes, the number of samples, the columns. Each sample's place is
 /// checked when it is asked for. Nothing is copied, and nothing is allocated per sample. A shard can be read by any
 /// number of threads at once.
+///
+/// Hashes are not looked at here; a download is checked before it gets its name.
 ///
 /// # Limitations
 ///
 /// The file must not be written to or truncated while it is mapped: the process would read other bytes, or be killed by
 /// `SIGBUS`. Replace files by renaming others over them; a file that is removed or replaced stays readable here.
+///
+/// Where only the compressed file is there, the raw one is held in memory for as long as the shard is open.
 ///
 /// # Example
 ///
@@ -38,33 +46,48 @@ use crate::mds::MdsTable;
 /// ```
 #[derive(Debug)]
 pub struct Shard {
-    path: PathBuf,
     info: ShardInfo,
-    data: Mapping,
-    table: MdsTable,
+    data: Source,
+    /// The file of offsets of the text formats.
+    meta: Option<Source>,
+    table: Table,
 }
 
 impl Shard {
-    /// Opens the shard that `info` describes in the dataset directory `dir`.
+    /// Opens the shard that `info` describes in the dataset directory `dir`: its raw files if they are there, else its
+    /// compressed ones, which are decompressed into memory.
     ///
     /// # Errors
     ///
-    /// A file is missing, is not what the index says, or cannot be mapped.
+    /// A file is missing, is not what the index says, is a link out of the directory, or cannot be mapped.
     pub fn open(dir: impl AsRef<Path>, info: &ShardInfo) -> Result<Self> {
-        if info.format() != Format::Mds {
-            return Err(Error::config(format!("shards of format {} are not read yet", info.format())));
-        }
-        let path = dir.as_ref().join(info.data.raw.basename());
-        let data = Mapping::open(&path, info.data.raw.bytes()).map_err(|error| explain(info, error))?;
-        let table = MdsTable::check(data.bytes(), info).map_err(|error| {
-            Error::corrupt(format!("{}: {error}; copy the file again from where it was written", path.display()))
-        })?;
-        Ok(Self { path, info: info.clone(), data, table })
+        Self::open_with(dir, info, Links::Inside)
     }
 
-    /// The file that is mapped.
+    /// [`open`](Self::open) with a say in which links are followed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_with(dir: impl AsRef<Path>, info: &ShardInfo, links: Links) -> Result<Self> {
+        let dir = dir.as_ref();
+        let open = |files: &crate::index::Files| Source::open(dir, files.pair(), info.compression(), links);
+        let data = open(&info.data)?;
+        let meta = info.meta.as_ref().map(open).transpose()?;
+        let table = match &meta {
+            None => Table::of_mds(data.bytes(), info).map_err(|error| bad_table(&data, &error))?,
+            Some(meta) => {
+                let first_line = first_line(&data, info)?;
+                Table::of_text(meta.bytes(), first_line, data.bytes().len(), info)
+                    .map_err(|error| bad_table(meta, &error))?
+            }
+        };
+        Ok(Self { info: info.clone(), data, meta, table })
+    }
+
+    /// The file that samples are read from.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.data.path()
     }
 
     /// What the index says about it.
@@ -91,10 +114,10 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// There is no such sample, or the file's table has an impossible place for it.
+    /// There is no such sample, or the table of offsets has an impossible place for it.
     #[inline]
     pub fn sample(&self, i: u64) -> Result<Sample<'_>> {
-        match self.table.range(self.data.bytes(), i) {
+        match self.table.range(self.offsets().bytes(), self.data.bytes(), i) {
             Some((begin, bytes)) => Ok(Sample::new(self, i, begin, bytes)),
             None => Err(self.no_sample(i)),
         }
@@ -105,10 +128,26 @@ impl Shard {
         (0..self.len()).map(|i| self.sample(i))
     }
 
+    /// Asks the operating system to read the shard's files into memory, without waiting for that. Of use before a shard
+    /// that is not cached yet is read in an order of its own.
+    pub fn prefetch(&self) {
+        for source in std::iter::once(&self.data).chain(&self.meta) {
+            if let Some(mapping) = source.mapping() {
+                mapping.will_need();
+            }
+        }
+    }
+
+    /// Where the table of offsets is.
+    #[inline]
+    fn offsets(&self) -> &Source {
+        self.meta.as_ref().unwrap_or(&self.data)
+    }
+
     #[cold]
     fn no_sample(&self, i: u64) -> Error {
-        let path = self.path.display();
-        match self.table.explain(self.data.bytes(), i) {
+        let path = self.offsets().path().display();
+        match self.table.explain(self.offsets().bytes(), self.data.bytes(), i) {
             None => Error::config(format!("{path}: there is no sample {i} among {}", self.len())),
             Some((byte, what)) => Error::corrupt(format!(
                 "{path}, byte {byte}: {what} of sample {i}; copy the file again from where it was written"
@@ -117,15 +156,23 @@ impl Shard {
     }
 }
 
-/// A missing raw file of a compressed dataset is no surprise.
-#[cold]
-fn explain(info: &ShardInfo, error: Error) -> Error {
-    match info.compression() {
-        Some(compression) => Error::config(format!(
-            "{} is compressed with {compression}, which is not read yet: decompress it first",
-            info.data.pair().stored().basename()
-        ))
-        .with_source(error),
-        None => error,
+/// The length of the line of names before the samples, which tables have.
+fn first_line(data: &Source, info: &ShardInfo) -> Result<usize> {
+    if info.format() == Format::Json {
+        return Ok(0);
     }
+    let line = xsv::first_line(info.columns(), &info.layout);
+    if data.bytes().starts_with(line.as_bytes()) {
+        return Ok(line.len());
+    }
+    Err(Error::corrupt(format!(
+        "{}, byte 0: it does not begin with the names of the columns, {line:?}; copy the file again from where it was written",
+        data.path().display()
+    )))
+}
+
+#[cold]
+fn bad_table(source: &Source, error: &TableError) -> Error {
+    let path = source.path().display();
+    Error::corrupt(format!("{path}: {error}; copy the file again from where it was written"))
 }

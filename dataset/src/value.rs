@@ -1,14 +1,17 @@
 //! Values of columns, borrowed from the shard they are stored in.
 
 mod convert;
+mod de;
 mod dtype;
 mod image;
+mod json;
 mod ndarray;
 mod scalar;
 
 use std::borrow::Cow;
 
 pub use convert::{FromValue, Mismatch};
+pub(crate) use de::SampleDeserializer;
 pub use dtype::DType;
 pub use image::{Image, ImageList, PilImage};
 pub(crate) use image::{ImageError, ListLayout};

@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn bombs_are_not_unfolded() {
-        let raw = vec![0; 30_000_000];
+        let raw = vec![0; 3_000_000];
         for (algorithm, level) in ALL {
             let zip = encode(algorithm, &raw, level).unwrap();
             // Snappy fails before it begins.
             if let Ok(unfolded) = decode(algorithm, &zip, 1000) {
                 assert_eq!(unfolded.len(), 1001, "{algorithm:?}");
-                assert!(unfolded.capacity() < 1_000_000, "{algorithm:?} took {} bytes", unfolded.capacity());
+                assert!(unfolded.capacity() < 300_000, "{algorithm:?} took {} bytes", unfolded.capacity());
             }
         }
     }

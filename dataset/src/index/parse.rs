@@ -478,16 +478,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// What the header inside a shard says.
-#[derive(Debug)]
-pub(crate) struct HeaderLayout {
-    pub(crate) format: Format,
-    pub(crate) columns: Columns,
-}
-
 /// Parses the header inside a shard, an object like a shard of the index without its files.
-pub(crate) fn header(text: &[u8]) -> Result<HeaderLayout, String> {
+pub(crate) fn header(text: &[u8]) -> Result<Layout, String> {
     let shard: ShardText<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    let layout = shard.layout.parse()?;
-    Ok(HeaderLayout { format: layout.format, columns: layout.columns })
+    shard.layout.parse()
 }

@@ -1,6 +1,7 @@
 //! The values of columns.
 
 use crate::index::{Encoding, ImageEncoding};
+use crate::json::{ScanError, Scanner};
 use crate::value::{ArrayError, Image, ImageError, ImageList, ListLayout, NdArray, Scalar, Value};
 
 /// Why the bytes of a column are no value of its encoding.
@@ -17,7 +18,9 @@ pub(crate) enum DecodeError {
     #[error("{0:?} is not a decimal number")]
     Decimal(String),
     #[error("no JSON: {0}")]
-    Json(serde_json::Error),
+    Json(#[from] ScanError),
+    #[error("no JSON string: {0}")]
+    String(serde_json::Error),
     #[error("{0}")]
     Array(#[from] ArrayError),
     #[error("{0}")]
@@ -104,10 +107,8 @@ fn decimal(text: &str) -> Result<&str, DecodeError> {
 }
 
 fn json(text: &str) -> Result<&str, DecodeError> {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Ok(text),
-        Err(error) => Err(DecodeError::Json(error)),
-    }
+    Scanner::new(text).check()?;
+    Ok(text)
 }
 
 fn shorten(text: &str) -> String {

@@ -41,6 +41,14 @@ impl Mapping {
         Ok(Self { map })
     }
 
+    /// Has the file read ahead. Advice, so failure is no error.
+    pub(crate) fn will_need(&self) {
+        #[cfg(unix)]
+        if let Err(error) = self.map.advise(memmap2::Advice::WillNeed) {
+            tracing::debug!(%error, "the operating system does not read ahead");
+        }
+    }
+
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.map

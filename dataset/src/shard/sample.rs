@@ -1,10 +1,12 @@
 //! Samples borrowed from a shard.
 
+use serde::Deserialize;
+
 use super::Shard;
 use crate::error::{Error, Result};
-use crate::index::Columns;
-use crate::mds;
-use crate::value::{FromValue, Value};
+use crate::index::{Column, Columns, Format};
+use crate::value::{FromValue, SampleDeserializer, Value};
+use crate::{json, mds, xsv};
 
 /// A sample, borrowed from its shard.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +29,14 @@ impl<'a> Sample<'a> {
         self.number
     }
 
-    /// All bytes of the sample as they are stored.
+    /// All bytes of the sample as they are stored; in text formats, the line with its newline.
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The columns.
+    #[inline]
     pub fn columns(&self) -> &'a Columns {
         self.shard.columns()
     }
@@ -55,8 +58,7 @@ impl<'a> Sample<'a> {
     /// As for [`column`](Self::column).
     pub fn column_at(&self, i: usize) -> Result<Value<'a>> {
         let bytes = self.bytes_at(i)?;
-        mds::decode(self.columns().get(i).expect("the column was found").encoding(), bytes)
-            .map_err(|error| self.bad_column(i, &error))
+        self.decode(i, bytes).map_err(|error| self.bad_column(i, bytes, &error))
     }
 
     /// The value of the column called `name` as a type of Rust.
@@ -73,10 +75,17 @@ impl<'a> Sample<'a> {
     /// # Errors
     ///
     /// As for [`get`](Self::get).
+    #[inline]
     pub fn get_at<T: FromValue<'a>>(&self, i: usize) -> Result<T> {
+        let bytes = self.bytes_at(i)?;
+        if let (Format::Mds, Some(column)) = (self.shard.info.format(), self.columns().get(i))
+            && let Some(value) = T::from_stored(column.encoding(), bytes)
+        {
+            return Ok(value);
+        }
         T::from_value(self.column_at(i)?).map_err(|error| {
-            let name = self.columns().get(i).map_or("", |column| column.name());
-            Error::config(format!("column `{name}` of {}: {error}", self.shard.path().display()))
+            let name = self.columns().get(i).map_or("", Column::name);
+            Error::config(format!("column `{name}` of {}: {error}", self.path()))
         })
     }
 
@@ -84,23 +93,107 @@ impl<'a> Sample<'a> {
     ///
     /// # Errors
     ///
-    /// There is no such column, or the sizes in the sample do not add up.
+    /// There is no such column, or the sample has no place for it.
     pub fn column_bytes(&self, name: &str) -> Result<&'a [u8]> {
         self.bytes_at(self.position(name)?)
     }
 
-    /// The bytes of column number `i` as they are stored, whatever its encoding.
+    /// The bytes of column number `i` as they are stored, whatever its encoding; in JSON lines, the value's text.
     ///
     /// # Errors
     ///
     /// As for [`column_bytes`](Self::column_bytes).
+    #[inline]
     pub fn bytes_at(&self, i: usize) -> Result<&'a [u8]> {
-        mds::column(self.columns(), self.bytes, i).map_err(|error| match error {
-            mds::ColumnError::NoColumn => {
-                Error::config(format!("{}: there is no column {i} among {}", self.path(), self.columns().len()))
-            }
-            _ => self.bad_sample(&error),
+        if self.shard.info.format() == Format::Mds {
+            mds::column(self.columns(), self.bytes, i).map_err(|error| self.bad_sample(&error))
+        } else {
+            self.text_at(i).map(str::as_bytes)
+        }
+    }
+
+    /// The sample as a struct or map with a field for each column that is wanted.
+    ///
+    /// Text and bytes can be borrowed: `&str`, `&[u8]`, and `Cow<str>` with `#[serde(borrow)]`. Arrays are nested
+    /// sequences by their axes, or `&[u8]` of their little-endian elements. Pickled objects are bytes.
+    ///
+    /// # Errors
+    ///
+    /// A field is missing or of another type, or the sample is damaged.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use lockstep_dataset::{Index, Shard};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Digit {
+    ///     image: [[u8; 8]; 8],
+    ///     label: u8,
+    /// }
+    ///
+    /// let index = Index::read("data/digits")?;
+    /// let shard = Shard::open("data/digits", &index.shards()[0])?;
+    /// let digit: Digit = shard.sample(2)?.deserialize()?;
+    /// assert_eq!((digit.label, digit.image[7][3]), (2, 3));
+    /// # Ok::<(), lockstep_dataset::Error>(())
+    /// ```
+    pub fn deserialize<T: Deserialize<'a>>(&self) -> Result<T> {
+        T::deserialize(SampleDeserializer::new(*self)).map_err(|error| {
+            error.into_error(|message| {
+                Error::config(format!("{}, byte {}: sample {}: {message}", self.path(), self.begin, self.number))
+            })
         })
+    }
+
+    /// Checks the whole sample: that each column is there and decodes. Pickled objects are not looked into.
+    ///
+    /// # Errors
+    ///
+    /// It is damaged.
+    pub fn check(&self) -> Result<()> {
+        for (i, column) in self.columns().iter().enumerate() {
+            if matches!(column.encoding(), crate::Encoding::Pickle) {
+                self.bytes_at(i)?;
+            } else {
+                self.column_at(i)?;
+            }
+        }
+        if self.columns().is_empty() && self.shard.info.format() == Format::Mds && !self.bytes.is_empty() {
+            return Err(self.bad_sample(&"it has bytes but no columns"));
+        }
+        Ok(())
+    }
+
+    /// The line of a sample of JSON lines, without its newline. Not checked to be JSON.
+    pub(crate) fn json_line(&self) -> Option<Result<&'a str>> {
+        let layout = &self.shard.info.layout;
+        (layout.format == Format::Json)
+            .then(|| json::text(self.bytes, &layout.newline).map_err(|error| self.bad_sample(&error)))
+    }
+
+    fn decode(&self, i: usize, bytes: &'a [u8]) -> Result<Value<'a>, mds::DecodeError> {
+        let encoding = self.columns().get(i).expect("the column was found").encoding();
+        if self.shard.info.format() == Format::Mds {
+            return mds::decode(encoding, bytes);
+        }
+        let text = std::str::from_utf8(bytes).expect("the line was checked");
+        match self.shard.info.format() {
+            Format::Json => json::decode(encoding, text),
+            _ => xsv::decode(encoding, text),
+        }
+    }
+
+    /// The text of column `i` in text formats.
+    fn text_at(&self, i: usize) -> Result<&'a str> {
+        let layout = &self.shard.info.layout;
+        let column = layout.columns.get(i).ok_or_else(|| self.bad_sample(&mds::ColumnError::NoColumn))?;
+        if layout.format == Format::Json {
+            let text = json::text(self.bytes, &layout.newline).and_then(|text| json::member(text, column.name()));
+            text.map_err(|error| self.bad_sample(&error))
+        } else {
+            xsv::value(layout, self.bytes, i).map_err(|error| self.bad_sample(&error))
+        }
     }
 
     fn position(&self, name: &str) -> Result<usize> {
@@ -117,7 +210,7 @@ impl<'a> Sample<'a> {
     }
 
     #[cold]
-    fn bad_sample(&self, error: &mds::ColumnError) -> Error {
+    fn bad_sample(&self, error: &dyn std::fmt::Display) -> Error {
         Error::corrupt(format!(
             "{}, byte {}: sample {}: {error}; copy the file again from where it was written",
             self.path(),
@@ -127,19 +220,15 @@ impl<'a> Sample<'a> {
     }
 
     #[cold]
-    fn bad_column(&self, i: usize, error: &mds::DecodeError) -> Error {
-        let name = self.columns().get(i).map_or("", |column| column.name());
-        // Both slices are of this sample, so the column's lies behind the sample's start.
-        let offset = self.bytes_at(i).map_or(0, |bytes| bytes.as_ptr().addr() - self.bytes.as_ptr().addr());
-        let message = format!(
-            "{}, byte {}: sample {}, column `{name}`: {error}",
-            self.path(),
-            self.begin + offset as u64,
-            self.number
-        );
+    fn bad_column(&self, i: usize, bytes: &[u8], error: &mds::DecodeError) -> Error {
+        let name = self.columns().get(i).map_or("", Column::name);
+        // The column's slice is one of the sample's.
+        let offset = bytes.as_ptr().addr().saturating_sub(self.bytes.as_ptr().addr());
+        let place = format!("{}, byte {}", self.path(), self.begin + offset as u64);
+        let message = format!("{place}: sample {}, column `{name}`: {error}", self.number);
         match error {
             mds::DecodeError::Pickle => Error::config(message),
-            _ => Error::corrupt(message),
+            _ => Error::corrupt(format!("{message}; copy the file again from where it was written")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{NdArray, Scalar, Value};
+use crate::index::Encoding;
 
 /// A value is not of the type that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +31,14 @@ pub trait FromValue<'a>: Sized {
     ///
     /// The value is of another kind or out of range.
     fn from_value(value: Value<'a>) -> Result<Self, Mismatch>;
+
+    /// A way around [`Value`] for what MDS stores just so; `None` sends the caller the long way, errors included.
+    #[doc(hidden)]
+    #[inline]
+    fn from_stored(encoding: &Encoding, bytes: &'a [u8]) -> Option<Self> {
+        let _ = (encoding, bytes);
+        None
+    }
 }
 
 impl<'a> FromValue<'a> for Value<'a> {
@@ -87,6 +96,11 @@ impl FromValue<'_> for half::f16 {
 }
 
 impl<'a> FromValue<'a> for &'a str {
+    #[inline]
+    fn from_stored(encoding: &Encoding, bytes: &'a [u8]) -> Option<Self> {
+        if matches!(encoding, Encoding::Str) { std::str::from_utf8(bytes).ok() } else { None }
+    }
+
     fn from_value(value: Value<'a>) -> Result<Self, Mismatch> {
         match value {
             Value::Str(Cow::Borrowed(text)) | Value::Json(text) | Value::Decimal(text) => Ok(text),
@@ -113,6 +127,11 @@ impl FromValue<'_> for String {
 }
 
 impl<'a> FromValue<'a> for &'a [u8] {
+    #[inline]
+    fn from_stored(encoding: &Encoding, bytes: &'a [u8]) -> Option<Self> {
+        matches!(encoding, Encoding::Bytes).then_some(bytes)
+    }
+
     fn from_value(value: Value<'a>) -> Result<Self, Mismatch> {
         match value {
             Value::Bytes(bytes) => Ok(bytes),
