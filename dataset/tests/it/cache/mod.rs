@@ -5,5 +5,6 @@ mod failures;
 mod index;
 mod limit;
 mod local;
+mod processes;
 
 mod support;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -136,13 +136,17 @@ pub(crate) enum Fault {
 /// Serves a directory.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    dir: PathBuf,
-    url: String,
+    pub(crate) dir: PathBuf,
+    pub(crate) url: String,
     pub(crate) pace: Pace,
     /// What befalls the next downloads of an object, the next one last.
     pub(crate) faults: Mutex<HashMap<String, Vec<Fault>>>,
     pub(crate) downloads: AtomicU64,
     pub(crate) reads: AtomicU64,
+    /// A file that gets a line for each request, from all processes that are told so.
+    pub(crate) log: Option<PathBuf>,
+    /// Called in the middle of each download.
+    pub(crate) midway: Option<fn()>,
 }
 
 /// How fast a store is.
@@ -161,6 +165,8 @@ impl Folder {
             faults: Mutex::default(),
             downloads: AtomicU64::new(0),
             reads: AtomicU64::new(0),
+            log: None,
+            midway: None,
         }
     }
 
@@ -169,6 +175,10 @@ impl Folder {
     }
 
     fn get(&self, name: &str) -> Result<Vec<u8>> {
+        if let Some(log) = &self.log {
+            let mut log = fs::File::options().append(true).create(true).open(log).unwrap();
+            log.write_all(format!("{name}\n").as_bytes()).unwrap();
+        }
         fs::read(self.dir.join(name)).map_err(|_| Error::unavailable(format!("{}/{name} is not there", self.url)))
     }
 }
@@ -189,7 +199,8 @@ impl Origin for Folder {
     }
 
     fn tag(&self, name: &str) -> Result<Option<String>> {
-        Ok(Some(HashAlgorithm::Xxh64.hash(&self.get(name)?)?.to_string()))
+        let bytes = fs::read(self.dir.join(name)).map_err(|_| Error::unavailable(format!("{name} is not there")))?;
+        Ok(Some(HashAlgorithm::Xxh64.hash(&bytes)?.to_string()))
     }
 
     fn download(&self, name: &str, _: u64, sink: &mut dyn Sink) -> Result<()> {
@@ -204,8 +215,12 @@ impl Origin for Folder {
             Some(Fault::OneMore) => bytes.push(0),
         }
         let piece = if self.pace.piece == 0 { bytes.len().max(1) } else { self.pace.piece };
-        for piece in bytes.chunks(piece) {
+        let count = bytes.chunks(piece).len();
+        for (number, piece) in bytes.chunks(piece).enumerate() {
             std::thread::sleep(self.pace.pause);
+            if let Some(midway) = self.midway.filter(|_| number == count / 2) {
+                midway();
+            }
             sink.write(piece).map_err(|source| Error::unwritable(format!("cannot store {name}"), source))?;
         }
         Ok(())
