@@ -6,6 +6,7 @@ mod rows;
 mod worker;
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -306,6 +307,27 @@ impl Partition {
     pub fn canonical_subset(&self, node: u64) -> CanonicalSubset {
         let (first, count) = self.regroup.as_ref().map_or((node, 1), |regroup| regroup.initial_nodes_of(node));
         self.deal.canonical_subset(first, count)
+    }
+
+    /// The position at a step of what a node deals to its ranks, repeats included: step `s` is the rank's that is `s` modulo
+    /// the ranks. Only for partitions whose nodes fit the canonical ones.
+    #[inline]
+    pub(crate) fn dealt(&self, node: u64, step: u64) -> Option<u64> {
+        debug_assert!(self.regroup.is_none(), "the steps of a node that is cut anew");
+        self.deal.dealt(node, step)
+    }
+
+    /// How many such steps there are on each node.
+    pub(crate) const fn steps_per_node(&self) -> u64 {
+        self.deal.steps_per_node()
+    }
+
+    /// The stretches of positions that a node reads, if they are stretches: one for each of its canonical nodes.
+    pub(crate) fn stretches(&self, node: u64) -> Option<impl Iterator<Item = Range<u64>>> {
+        match self.regroup {
+            None => self.deal.stretches(node),
+            Some(_) => None,
+        }
     }
 
     /// Full batches of a rank, and the samples in the batch after them.

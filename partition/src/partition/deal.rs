@@ -1,8 +1,10 @@
 //! How the sequence of an epoch is dealt to nodes, ranks and workers whose numbers fit the canonical nodes.
 
+use std::ops::Range;
+
 use super::rows::Rows;
 use super::{PartitionError, divides};
-use crate::canonical::CanonicalSubset;
+use crate::canonical::{CanonicalSubset, canonical_range};
 use crate::topology::{Coordinate, Topology};
 
 /// The places of one topology.
@@ -12,7 +14,7 @@ pub(super) struct Deal {
     topology: Topology,
     drop_first: u64,
     /// Steps of the sequence that each node gets.
-    steps_per_node: u64,
+    own_steps: u64,
     /// Steps that each rank gets, repeats included.
     steps_per_rank: u64,
     batches_per_worker: u64,
@@ -51,7 +53,7 @@ impl Deal {
             rows,
             topology: *topology,
             drop_first,
-            steps_per_node,
+            own_steps: steps_per_node,
             steps_per_rank,
             batches_per_worker,
             num_slots,
@@ -91,22 +93,53 @@ impl Deal {
     /// The position at a place of the topology.
     #[inline]
     pub(super) fn get(&self, place: Coordinate) -> Option<u64> {
-        let Topology { nodes, ranks_per_node, workers_per_rank, batch_size } = self.topology;
+        let Topology { ranks_per_node, workers_per_rank, batch_size, .. } = self.topology;
         // No overflow: the place is one of `num_slots`, and the steps are not more than the sequence and one per rank.
         let step_of_rank = (place.batch * workers_per_rank + place.worker) * batch_size + place.slot;
         if step_of_rank >= self.steps_per_rank {
             return None;
         }
-        let dealt = step_of_rank * ranks_per_node + place.rank;
-        let step_of_node = if dealt < self.steps_per_node { dealt } else { self.repeated(dealt - self.steps_per_node) };
-        Some(self.rows.at(self.drop_first + step_of_node * nodes + place.node))
+        Some(self.at(place.node, step_of_rank * ranks_per_node + place.rank))
+    }
+
+    /// The position at a step of what a node deals to its ranks, repeats included.
+    #[inline]
+    pub(super) fn dealt(&self, node: u64, step: u64) -> Option<u64> {
+        (step < self.steps_per_node()).then(|| self.at(node, step))
+    }
+
+    /// How many such steps there are.
+    pub(super) const fn steps_per_node(&self) -> u64 {
+        self.steps_per_rank * self.topology.ranks_per_node
+    }
+
+    #[inline]
+    fn at(&self, node: u64, step: u64) -> u64 {
+        let own = if step < self.own_steps { step } else { self.repeated(step - self.own_steps) };
+        self.rows.at(self.drop_first + own * self.topology.nodes + node)
+    }
+
+    /// The stretches of positions that a node reads, one for each of its canonical nodes, unless it shares them.
+    pub(super) fn stretches(&self, node: u64) -> Option<impl Iterator<Item = Range<u64>>> {
+        let canonical_nodes = self.rows.canonical_nodes();
+        let own = self.topology.nodes <= canonical_nodes && node < self.topology.nodes;
+        let (rows, drop_first) = (self.rows, self.drop_first);
+        let step = usize::try_from(self.topology.nodes).ok().filter(|_| own && rows.holds_parts())?;
+        Some((node..canonical_nodes).step_by(step).map(move |row| {
+            let skipped = drop_first / canonical_nodes + u64::from(row < drop_first % canonical_nodes);
+            let range = canonical_range(rows.num_samples(), canonical_nodes, row);
+            // A short row that has been read but for its repeat still reads that.
+            let last = range.end - 1;
+            let skipped_to = if skipped == rows.columns() { range.end } else { last.min(range.start + skipped) };
+            skipped_to..range.end
+        }))
     }
 
     /// The step of a node that repeat number `repeat` is of.
     const fn repeated(&self, repeat: u64) -> u64 {
         match self.repeat_from {
             Some(first) => first + repeat,
-            None => repeat % self.steps_per_node,
+            None => repeat % self.own_steps,
         }
     }
 
@@ -114,6 +147,9 @@ impl Deal {
     pub(super) const fn canonical_subset(&self, first: u64, count: u64) -> CanonicalSubset {
         let canonical_nodes = self.rows.canonical_nodes();
         let nodes = self.topology.nodes;
+        if !self.rows.holds_parts() {
+            return CanonicalSubset::ALL;
+        }
         let step = if nodes < canonical_nodes { nodes } else { canonical_nodes };
         CanonicalSubset::strided(first, count, step)
     }

@@ -71,6 +71,19 @@ impl Rows {
         self.canonical_nodes.get()
     }
 
+    /// Whether each row holds its own part of the epoch.
+    pub(super) const fn holds_parts(&self) -> bool {
+        matches!(self.fill, Fill::Parts(_))
+    }
+
+    pub(super) const fn columns(&self) -> u64 {
+        self.columns
+    }
+
+    pub(super) const fn num_samples(&self) -> u64 {
+        self.num_samples
+    }
+
     /// The position at `step` of the sequence, which is below [`len`](Self::len).
     #[inline]
     pub(super) fn at(&self, step: u64) -> u64 {

@@ -7,7 +7,7 @@ use rand_chacha::{
 
 /// What a permutation is for. No two purposes share keys, whatever the seeds and epochs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// The order of shards, for a whole run.
     Shards,
     /// The order of the shard parts of canonical nodes.
@@ -20,6 +20,12 @@ pub(super) enum Purpose {
     Global,
     /// A permutation by itself.
     Single,
+    /// Which shards of a stream that comes in part give more.
+    ShardDraw,
+    /// Which samples of a shard that comes in part.
+    SampleDraw,
+    /// In which turn batches of different streams come.
+    Turns,
 }
 
 impl Purpose {
@@ -32,6 +38,9 @@ impl Purpose {
             Self::Stagger => 4,
             Self::Global => 5,
             Self::Single => 6,
+            Self::ShardDraw => 7,
+            Self::SampleDraw => 8,
+            Self::Turns => 9,
         }
     }
 }
@@ -45,7 +54,7 @@ pub(super) struct RoundKey {
 
 /// The keys of all rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     pub(super) rounds: [RoundKey; Self::ROUNDS],
 }
 
@@ -57,7 +66,7 @@ impl Keys {
     ///
     /// The three are the key of ChaCha20, side by side, and its stream is what the permutation is keyed with. So no two
     /// triples have the same keys by construction, and neighbouring ones are unrelated.
-    pub(super) fn new(seed: u64, epoch: u64, purpose: Purpose) -> Self {
+    pub(crate) fn new(seed: u64, epoch: u64, purpose: Purpose) -> Self {
         let mut stream = stream(seed, epoch, purpose);
         let rounds = std::array::from_fn(|_| RoundKey { mask: stream.next_u64(), factor: stream.next_u64() | 1 });
         Self { rounds }
@@ -65,7 +74,7 @@ impl Keys {
 }
 
 /// A single word for this seed, epoch and purpose.
-pub(super) fn word(seed: u64, epoch: u64, purpose: Purpose) -> u64 {
+pub(crate) fn word(seed: u64, epoch: u64, purpose: Purpose) -> u64 {
     stream(seed, epoch, purpose).next_u64()
 }
 
@@ -80,7 +89,7 @@ fn stream(seed: u64, epoch: u64, purpose: Purpose) -> ChaCha20Rng {
 
 /// Spreads a number over 64 bits: the finaliser of MurmurHash3, a bijection.
 #[inline]
-pub(super) const fn spread(number: u64) -> u64 {
+pub(crate) const fn spread(number: u64) -> u64 {
     let mut hash = number;
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -9,6 +9,6 @@ mod regular;
 mod windowed;
 
 pub use global::Global;
-use keys::{Keys, Purpose};
+pub(crate) use keys::{Keys, Purpose, spread, word};
 pub use permutation::Permutation;
 pub use windowed::Windowed;

@@ -90,7 +90,7 @@ impl Permutation {
 impl Keys {
     /// The image of `number`, which is below `len`, in the permutation of `0..len` that `tweak` selects.
     #[inline]
-    pub(super) fn permute(&self, len: u64, tweak: u64, number: u64) -> u64 {
+    pub(crate) fn permute(&self, len: u64, tweak: u64, number: u64) -> u64 {
         let Some(domain) = Domain::new(len) else { return number };
         let mut halves = domain.split(number);
         loop {

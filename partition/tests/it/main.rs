@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a test may panic")]
 
 mod elastic;
+mod epoch;
 mod golden;
 mod limits;
 mod mosaic;
 mod numpy;
 mod partition;
 mod reference;
+mod sampling;
 mod seekable;
