@@ -11,6 +11,7 @@ mod mds;
 pub mod remote;
 mod shard;
 pub mod value;
+mod verify;
 mod xsv;
 
 pub use compression::{Compression, CompressionAlgorithm};
@@ -21,4 +22,5 @@ pub use index::{
     ShardInfo,
 };
 pub use shard::{Links, Sample, Shard};
-pub use value::{FromValue, NdArray, Value};
+pub use value::{FromValue, NdArray, Pickled, Value};
+pub use verify::{Fault, ShardReport, verify};

@@ -15,6 +15,7 @@ pub(crate) use de::SampleDeserializer;
 pub use dtype::DType;
 pub use image::{Image, ImageList, PilImage};
 pub(crate) use image::{ImageError, ListLayout};
+pub use json::Pickled;
 pub(crate) use ndarray::ArrayError;
 pub use ndarray::{Element, NdArray};
 pub use scalar::Scalar;

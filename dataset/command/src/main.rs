@@ -1,7 +1,10 @@
 //! The `lockstep` command: what a training job reads, planned, read, checked and explained.
 
+mod cat;
+mod inspect;
 mod outcome;
 mod output;
+mod verify;
 mod world;
 
 use std::process::ExitCode;
@@ -24,6 +27,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Samples as JSON lines, in the order in which they are stored.
+    Cat(cat::CatArgs),
+    /// What is in a dataset.
+    Inspect(inspect::InspectArgs),
+    /// Checks every size, hash and sample of a dataset.
+    Verify(verify::VerifyArgs),
     /// Who this process is in its job, and which variables say so.
     World,
 }
@@ -37,6 +46,9 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command, output: &mut Output) -> anyhow::Result<Outcome> {
     match command {
+        Command::Cat(args) => cat::run(&args, output),
+        Command::Inspect(args) => inspect::run(&args, output),
+        Command::Verify(args) => verify::run(&args, output),
         Command::World => world::run(output),
     }
 }

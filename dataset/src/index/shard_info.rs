@@ -121,6 +121,11 @@ impl ShardInfo {
         Some(&*self.layout.separator).filter(|separator| !separator.is_empty())
     }
 
+    /// Whether everything but the files and the number of samples is the same as in `other`.
+    pub fn has_layout_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.layout, &other.layout) || self.layout == other.layout
+    }
+
     /// The number of samples.
     pub fn num_samples(&self) -> u64 {
         self.num_samples

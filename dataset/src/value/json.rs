@@ -4,8 +4,19 @@ use std::io::{self, Write};
 
 use super::{NdArray, Scalar, Value};
 use crate::error::{Error, Result};
+use crate::index::Encoding;
 use crate::json::compact;
 use crate::shard::Sample;
+
+/// What becomes of pickled objects where a sample is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pickled {
+    /// They are an error: unpickling runs code that comes with the data.
+    #[default]
+    Refuse,
+    /// Their bytes are shown.
+    AsBytes,
+}
 
 impl Sample<'_> {
     /// Writes the sample as one line of JSON, without a newline.
@@ -23,8 +34,8 @@ impl Sample<'_> {
     ///
     /// # Errors
     ///
-    /// The sample is damaged or has a pickled column, or `out` fails.
-    pub fn write_json(&self, out: &mut impl Write) -> Result<()> {
+    /// The sample is damaged or has a pickled column that is refused, or `out` fails.
+    pub fn write_json(&self, out: &mut impl Write, pickled: Pickled) -> Result<()> {
         let mut line = Vec::new();
         if let Some(text) = self.json_line() {
             // Checks that the columns are there.
@@ -33,7 +44,10 @@ impl Sample<'_> {
         } else {
             line.push(b'{');
             for (i, column) in self.columns().iter().enumerate() {
-                let value = self.column_at(i)?;
+                let value = match (column.encoding(), pickled) {
+                    (Encoding::Pickle, Pickled::AsBytes) => Value::Bytes(self.bytes_at(i)?),
+                    _ => self.column_at(i)?,
+                };
                 let separator = if i == 0 { "" } else { ", " };
                 write_member(&mut line, separator, column.name(), &value)
                     .map_err(|error| Error::io("cannot write JSON", error))?;
