@@ -7,5 +7,7 @@ mod bad_input;
 #[cfg(feature = "compression")]
 mod cache;
 mod fixtures;
+#[cfg(all(feature = "http", feature = "compression"))]
+mod remote;
 mod shard;
 mod support;

@@ -7,4 +7,4 @@ mod limit;
 mod local;
 mod processes;
 
-mod support;
+pub(crate) mod support;
