@@ -9,6 +9,7 @@ mod index;
 mod json;
 mod mds;
 pub mod remote;
+pub mod session;
 mod shard;
 pub mod value;
 mod verify;

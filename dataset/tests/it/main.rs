@@ -7,7 +7,10 @@ mod bad_input;
 #[cfg(feature = "compression")]
 mod cache;
 mod fixtures;
+#[path = "../../../filelock/tests/it/helper.rs"]
+mod helper;
 #[cfg(all(feature = "http", feature = "compression"))]
 mod remote;
+mod session;
 mod shard;
 mod support;

@@ -24,15 +24,9 @@ pub(crate) struct Helper {
 impl Helper {
     /// Starts this test binary with a job, through its test `entry`.
     pub(crate) fn spawn(entry: &str, job: &[&str]) -> Self {
-        Self::spawn_with(entry, job, |_| ())
-    }
-
-    /// Starts a helper with changes to its command.
-    pub(crate) fn spawn_with(entry: &str, job: &[&str], change: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("a process knows its program"));
         command.args(["--exact", entry, "--nocapture", "--test-threads=1"]).env(JOB, job.join("\n"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        change(&mut command);
         let mut child = command.spawn().expect("the test binary can be started");
         let input = child.stdin.take();
         let output = child.stdout.take().expect("it is piped");
