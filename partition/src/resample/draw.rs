@@ -2,7 +2,7 @@
 
 use crate::numpy::Generator;
 use crate::sampling::{SamplingError, SamplingMethod, choose_per_shard, sizes};
-use crate::seekable::{Keys, Purpose, spread};
+use crate::seekable::{Domain, Keys, Purpose, spread};
 use crate::units::ShuffleUnits;
 
 /// The source of draws of one epoch.
@@ -84,8 +84,8 @@ fn spread_over_shards(
     let sizes = sizes(shards)?;
     let count = sizes.len() as u64;
     let tweak = spread(stream);
-    let visit = |turn| usize::try_from(keys.permute(count, tweak, turn)).expect("an index of the shards");
-    let begin = u128::from(keys.permute(samples, spread(!stream), 0));
+    let visit = |turn| usize::try_from(keys.permute(Domain::new(count), tweak, turn)).expect("an index of the shards");
+    let begin = u128::from(keys.permute(Domain::new(samples), spread(!stream), 0));
     let mut partial = vec![0_u64; sizes.len()];
     let (mut seen, mut given) = (0_u64, 0_u64);
     for turn in 0..count {

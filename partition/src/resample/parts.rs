@@ -3,7 +3,7 @@
 use super::draw::{Draw, Source};
 use super::selection::{Selection, SelectionBuilder};
 use crate::sampling::SamplingError;
-use crate::seekable::{Keys, spread};
+use crate::seekable::{Domain, Keys, spread};
 use crate::units::{Located, ShuffleUnits};
 
 /// How often each shard comes, and which of its samples do where it comes in part.
@@ -105,7 +105,7 @@ impl Partial {
             Self::Drawn(selection) => selection.select(selection.rank(shard.start) + index),
             Self::Keyed { keys, stream } => {
                 let tweak = spread(spread(*stream) ^ shard.unit);
-                shard.start + keys.permute(shard.size, tweak, index)
+                shard.start + keys.permute(Domain::new(shard.size), tweak, index)
             }
         }
     }

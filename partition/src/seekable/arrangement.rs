@@ -1,7 +1,5 @@
 //! Shard parts in the order of an epoch, before samples are mixed.
 
-use std::collections::TryReserveError;
-
 use super::{listed::Listed, regular::Regular};
 use crate::{ShuffleUnits, shuffle::CanonicalCut};
 
@@ -16,12 +14,7 @@ pub(super) enum Arrangement {
 }
 
 impl Arrangement {
-    pub(super) fn new(
-        units: &ShuffleUnits,
-        cut: &CanonicalCut,
-        seed: u64,
-        epoch: u64,
-    ) -> Result<Self, TryReserveError> {
+    pub(super) fn new(units: &ShuffleUnits, cut: &CanonicalCut, seed: u64, epoch: u64) -> Result<Self, OutOfMemory> {
         match Sizes::of(units) {
             Some(sizes) => Regular::new(sizes, cut, seed, epoch).map(Self::Regular),
             None => Listed::new(units, cut, seed, epoch).map(Self::Listed),
@@ -44,6 +37,18 @@ impl Arrangement {
             Self::Listed(listed) => listed.place_of(id),
         }
     }
+}
+
+/// More parts of shards, or canonical nodes, than can be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OutOfMemory;
+
+/// An empty list with room for `len` items.
+pub(super) fn reserve<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
+    let mut list = Vec::new();
+    let len = usize::try_from(len).map_err(|_| OutOfMemory)?;
+    list.try_reserve_exact(len).map_err(|_| OutOfMemory)?;
+    Ok(list)
 }
 
 /// The sizes of shards that are equal, but for a last one that may be shorter.

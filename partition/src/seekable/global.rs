@@ -1,6 +1,6 @@
 //! `global-v1`: one permutation of all samples.
 
-use super::{Keys, Purpose};
+use super::{Keys, Purpose, permutation::Domain};
 use crate::Order;
 
 /// The order `global-v1`: a permutation of all samples, computed on demand.
@@ -15,7 +15,7 @@ use crate::Order;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
-    samples: u64,
+    domain: Domain,
     keys: Keys,
 }
 
@@ -29,7 +29,7 @@ impl Global {
     #[track_caller]
     pub fn new(samples: u64, seed: u64, epoch: u64) -> Self {
         assert!(samples <= 1 << 63, "{samples} samples, which is more than 2^63");
-        Self { samples, keys: Keys::new(seed, epoch, Purpose::Global) }
+        Self { domain: Domain::new(samples), keys: Keys::new(seed, epoch, Purpose::Global) }
     }
 
     /// Where sample `id` stands.
@@ -40,21 +40,21 @@ impl Global {
     #[must_use]
     #[track_caller]
     pub fn position_of(&self, id: u64) -> u64 {
-        assert!(id < self.samples, "sample {id} of {}", self.samples);
-        self.keys.invert(self.samples, 0, id)
+        assert!(id < self.len(), "sample {id} of {}", self.len());
+        self.keys.invert(self.domain, 0, id)
     }
 }
 
 impl Order for Global {
     fn len(&self) -> u64 {
-        self.samples
+        self.domain.len()
     }
 
     #[inline]
     #[track_caller]
     fn at(&self, position: u64) -> u64 {
-        assert!(position < self.samples, "position {position} of {}", self.samples);
-        self.keys.permute(self.samples, 0, position)
+        assert!(position < self.len(), "position {position} of {}", self.len());
+        self.keys.permute(self.domain, 0, position)
     }
 
     fn name(&self) -> &'static str {

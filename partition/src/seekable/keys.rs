@@ -52,15 +52,17 @@ pub(super) struct RoundKey {
     pub(super) factor: u64,
 }
 
-/// The keys of all rounds.
+/// The keys of all rounds, in pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
-    pub(super) rounds: [RoundKey; Self::ROUNDS],
+    pub(super) pairs: [[RoundKey; 2]; Self::SMALL],
 }
 
 impl Keys {
-    /// The rounds for the smallest domains; others take fewer.
-    pub(super) const ROUNDS: usize = 12;
+    /// The pairs of rounds for small domains.
+    pub(super) const SMALL: usize = 6;
+    /// The pairs of rounds for all others.
+    pub(super) const LARGE: usize = 3;
 
     /// The keys for this seed, epoch and purpose.
     ///
@@ -68,8 +70,8 @@ impl Keys {
     /// triples have the same keys by construction, and neighbouring ones are unrelated.
     pub(crate) fn new(seed: u64, epoch: u64, purpose: Purpose) -> Self {
         let mut stream = stream(seed, epoch, purpose);
-        let rounds = std::array::from_fn(|_| RoundKey { mask: stream.next_u64(), factor: stream.next_u64() | 1 });
-        Self { rounds }
+        let mut round = || RoundKey { mask: stream.next_u64(), factor: stream.next_u64() | 1 };
+        Self { pairs: std::array::from_fn(|_| [round(), round()]) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A keyed permutation of `0..n` with random access in both directions.
 
-use super::keys::{Keys, Purpose, RoundKey};
+use super::keys::{Keys, Purpose, RoundKey, spread};
 use crate::divisor::high_half;
 
 /// A pseudo-random permutation of `0..n`, for any `n` up to 2^63, that takes no memory.
@@ -26,12 +26,14 @@ use crate::divisor::high_half;
 /// through the network again ("cycle walking"). So that is rare, for every `n`: the worst above 1,000 repeats one number
 /// in 30, where a domain of whole bits repeats every other one.
 ///
+/// Six rounds are taken, twelve up to 255 numbers. Of up to eight numbers one of all permutations is drawn.
+///
 /// # Limitations
 ///
 /// It shuffles; it keeps no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
-    len: u64,
+    domain: Domain,
     keys: Keys,
 }
 
@@ -45,19 +47,19 @@ impl Permutation {
     #[track_caller]
     pub fn new(len: u64, seed: u64, epoch: u64) -> Self {
         assert!(len <= 1 << 63, "a permutation of {len}, which is more than 2^63");
-        Self { len, keys: Keys::new(seed, epoch, Purpose::Single) }
+        Self { domain: Domain::new(len), keys: Keys::new(seed, epoch, Purpose::Single) }
     }
 
     /// How many numbers are permuted.
     #[must_use]
     pub const fn len(&self) -> u64 {
-        self.len
+        self.domain.len
     }
 
     /// Whether there is nothing to permute.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.domain.len == 0
     }
 
     /// What stands at `position`.
@@ -69,8 +71,8 @@ impl Permutation {
     #[inline]
     #[track_caller]
     pub fn at(&self, position: u64) -> u64 {
-        assert!(position < self.len, "position {position} of a permutation of {}", self.len);
-        self.keys.permute(self.len, 0, position)
+        assert!(position < self.len(), "position {position} of a permutation of {}", self.len());
+        self.keys.permute(self.domain, 0, position)
     }
 
     /// Where `number` stands: the inverse of [`at`](Self::at).
@@ -82,72 +84,100 @@ impl Permutation {
     #[inline]
     #[track_caller]
     pub fn position_of(&self, number: u64) -> u64 {
-        assert!(number < self.len, "number {number} of a permutation of {}", self.len);
-        self.keys.invert(self.len, 0, number)
+        assert!(number < self.len(), "number {number} of a permutation of {}", self.len());
+        self.keys.invert(self.domain, 0, number)
     }
 }
 
 impl Keys {
-    /// The image of `number`, which is below `len`, in the permutation of `0..len` that `tweak` selects.
+    /// The image of `number` in the permutation of the domain that `tweak` selects.
     #[inline]
-    pub(crate) fn permute(&self, len: u64, tweak: u64, number: u64) -> u64 {
-        let Some(domain) = Domain::new(len) else { return number };
-        let mut halves = domain.split(number);
-        loop {
-            for [low, high] in self.pairs(domain) {
-                halves.lo ^= low.hash(halves.hi, tweak) & domain.mask;
-                halves.hi = domain.add(halves.hi, domain.scale(high.hash(halves.lo, tweak)));
-            }
-            let image = domain.join(halves);
-            if image < len {
-                return image;
-            }
+    pub(crate) fn permute(&self, domain: Domain, tweak: u64, number: u64) -> u64 {
+        match domain.scale() {
+            Scale::Tiny => self.tiny(domain, tweak).at(number),
+            Scale::Small => self.permute_by::<{ Self::SMALL }>(domain, tweak, number),
+            Scale::Large => self.permute_by::<{ Self::LARGE }>(domain, tweak, number),
         }
     }
 
     /// The number whose image is `image`: the inverse of [`permute`](Self::permute).
     #[inline]
-    pub(super) fn invert(&self, len: u64, tweak: u64, image: u64) -> u64 {
-        let Some(domain) = Domain::new(len) else { return image };
+    pub(super) fn invert(&self, domain: Domain, tweak: u64, image: u64) -> u64 {
+        match domain.scale() {
+            Scale::Tiny => self.tiny(domain, tweak).position_of(image),
+            Scale::Small => self.invert_by::<{ Self::SMALL }>(domain, tweak, image),
+            Scale::Large => self.invert_by::<{ Self::LARGE }>(domain, tweak, image),
+        }
+    }
+
+    #[inline]
+    fn permute_by<const PAIRS: usize>(&self, domain: Domain, tweak: u64, number: u64) -> u64 {
+        let mut halves = domain.split(number);
+        loop {
+            for [low, high] in &self.pairs[..PAIRS] {
+                halves.lo ^= low.hash(halves.hi, tweak) & domain.mask;
+                halves.hi = domain.add(halves.hi, high_half_of(high.hash(halves.lo, tweak), domain.radix));
+            }
+            let image = domain.join(halves);
+            if image < domain.len {
+                return image;
+            }
+        }
+    }
+
+    #[inline]
+    fn invert_by<const PAIRS: usize>(&self, domain: Domain, tweak: u64, image: u64) -> u64 {
         let mut halves = domain.split(image);
         loop {
-            for [low, high] in self.pairs(domain).iter().rev() {
-                halves.hi = domain.subtract(halves.hi, domain.scale(high.hash(halves.lo, tweak)));
+            for [low, high] in self.pairs[..PAIRS].iter().rev() {
+                halves.hi = domain.subtract(halves.hi, high_half_of(high.hash(halves.lo, tweak), domain.radix));
                 halves.lo ^= low.hash(halves.hi, tweak) & domain.mask;
             }
             let number = domain.join(halves);
-            if number < len {
+            if number < domain.len {
                 return number;
             }
         }
     }
 
-    /// The rounds for a domain, in pairs. In small domains a round decides little, so there are more of them.
+    /// The whole permutation of a tiny domain.
     #[inline]
-    fn pairs(&self, domain: Domain) -> &[[RoundKey; 2]] {
-        const LARGE: usize = 3;
-        let pairs = self.rounds.as_chunks().0;
-        if domain.radix > 1 << 4 { &pairs[..LARGE] } else { pairs }
+    fn tiny(&self, domain: Domain, tweak: u64) -> Tiny {
+        let [[first, _], ..] = self.pairs;
+        Tiny::new(domain.len, spread(first.hash(domain.len, tweak)))
     }
 }
 
 impl RoundKey {
     /// A word that depends on all bits of its input: the halves of a widening product, folded.
+    ///
+    /// The tweak goes into both factors. In one alone it would leave the difference of two products as it was, and
+    /// permutations of different tweaks related.
     #[inline]
     fn hash(self, input: u64, tweak: u64) -> u64 {
-        let product = u128::from(input ^ self.mask ^ tweak) * u128::from(self.factor);
+        let product = u128::from(input ^ self.mask ^ tweak) * u128::from(self.factor ^ tweak << 1);
         #[expect(clippy::cast_possible_truncation, reason = "the halves are folded")]
-        let folded = product as u64 ^ (product >> 64) as u64;
+        let folded = product as u64 ^ high_half(product);
         folded
     }
 }
 
-/// The numbers that the network permutes: `hi < radix`, `lo <= mask`.
-#[derive(Clone, Copy)]
-struct Domain {
+/// The numbers that are permuted, and the larger ones that the network permutes: `hi < radix`, `lo <= mask`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Domain {
+    len: u64,
     bits: u32,
     mask: u64,
     radix: u64,
+}
+
+/// How many rounds a domain needs.
+enum Scale {
+    /// None: its permutations are drawn from all there are.
+    Tiny,
+    /// More than usual, as a round decides little.
+    Small,
+    Large,
 }
 
 #[derive(Clone, Copy)]
@@ -157,14 +187,28 @@ struct Halves {
 }
 
 impl Domain {
-    /// The smallest domain for `len` numbers, or `None` where there is nothing to permute.
+    /// The domain of `0..len`.
     #[inline]
-    const fn new(len: u64) -> Option<Self> {
-        if len < 2 {
-            return None;
+    pub(crate) const fn new(len: u64) -> Self {
+        let last = len.saturating_sub(1);
+        let bits = (u64::BITS - last.leading_zeros()) / 2;
+        Self { len, bits, mask: (1 << bits) - 1, radix: (last >> bits) + 1 }
+    }
+
+    #[inline]
+    pub(super) const fn len(self) -> u64 {
+        self.len
+    }
+
+    #[inline]
+    const fn scale(self) -> Scale {
+        if self.len > 0xff {
+            Scale::Large
+        } else if self.len > Tiny::MOST {
+            Scale::Small
+        } else {
+            Scale::Tiny
         }
-        let bits = (u64::BITS - (len - 1).leading_zeros()) / 2;
-        Some(Self { bits, mask: (1 << bits) - 1, radix: ((len - 1) >> bits) + 1 })
     }
 
     #[inline]
@@ -177,20 +221,62 @@ impl Domain {
         halves.hi << self.bits | halves.lo
     }
 
-    /// A word as a number below the radix.
+    /// The sum modulo the radix. Written so that no branch comes of it, which would be taken every other time.
     #[inline]
-    const fn scale(self, word: u64) -> u64 {
-        high_half(word as u128 * self.radix as u128)
-    }
-
-    #[inline]
-    const fn add(self, left: u64, right: u64) -> u64 {
+    fn add(self, left: u64, right: u64) -> u64 {
         let sum = left + right;
-        if sum >= self.radix { sum - self.radix } else { sum }
+        sum.min(sum.wrapping_sub(self.radix))
+    }
+
+    /// The difference modulo the radix.
+    #[inline]
+    fn subtract(self, left: u64, right: u64) -> u64 {
+        let difference = left.wrapping_sub(right);
+        difference.min(difference.wrapping_add(self.radix))
+    }
+}
+
+#[inline]
+const fn high_half_of(left: u64, right: u64) -> u64 {
+    high_half(left as u128 * right as u128)
+}
+
+/// A permutation of up to eight numbers, in four bits each.
+#[derive(Clone, Copy)]
+struct Tiny {
+    numbers: u64,
+}
+
+impl Tiny {
+    const MOST: u64 = 8;
+
+    /// Shuffles `0..len` (Fisher and Yates) by the digits of a fraction, in the factorial number system.
+    #[inline]
+    const fn new(len: u64, mut fraction: u64) -> Self {
+        let mut numbers = 0x7654_3210;
+        let mut count = len;
+        while count > 1 {
+            let product = fraction as u128 * count as u128;
+            let (last, partner) = (4 * (count - 1), 4 * high_half(product));
+            let difference = (numbers >> last ^ numbers >> partner) & 0xf;
+            numbers ^= difference << last | difference << partner;
+            fraction = fraction.wrapping_mul(count);
+            count -= 1;
+        }
+        Self { numbers }
     }
 
     #[inline]
-    const fn subtract(self, left: u64, right: u64) -> u64 {
-        if left >= right { left - right } else { left + self.radix - right }
+    const fn at(self, position: u64) -> u64 {
+        self.numbers >> (4 * position) & 0xf
+    }
+
+    #[inline]
+    const fn position_of(self, number: u64) -> u64 {
+        let mut position = 0;
+        while self.at(position) != number {
+            position += 1;
+        }
+        position
     }
 }

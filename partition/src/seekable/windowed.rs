@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::{
     Keys, Purpose,
-    arrangement::Arrangement,
+    arrangement::{Arrangement, OutOfMemory, reserve},
     keys::{self, spread},
+    permutation::Domain,
 };
 use crate::{
     Order, ShuffleUnits,
@@ -23,8 +24,9 @@ use crate::{
 ///    window is shorter by up to half, differently for every canonical node, so that not all nodes of a job turn to new
 ///    shards at once. A canonical node that is no larger than a block is one window.
 ///
-/// Everything is computed on demand. Where all shards have one size, the last one excepted, memory is 136 bytes for each
-/// canonical node; otherwise it is 20 to 24 bytes for each part of a shard, and 4 more once an inverse has been asked for.
+/// Everything is computed on demand. Where all shards have one size, the last one excepted, memory is 64 KiB and 200 bytes
+/// for each canonical node; otherwise it is 24 to 32 bytes for each part of a shard, and 4 more once an inverse has been
+/// asked for.
 ///
 /// ```
 /// use lockstep_partition::{Order, ShuffleUnits, Windowed};
@@ -64,13 +66,9 @@ impl Windowed {
             return Err(ShuffleError::BlockSize { algorithm, block_size, least: 1, most: u64::MAX });
         };
         let cut = CanonicalCut::new(samples, canonical_nodes);
-        let windows = Windows {
-            block,
-            stagger: keys::word(seed, epoch, Purpose::Stagger),
-            keys: Keys::new(seed, epoch, Purpose::Windows),
-        };
-        let arrangement =
-            Arrangement::new(units, &cut, seed, epoch).map_err(|_| ShuffleError::OutOfMemory { algorithm, samples })?;
+        let out_of_memory = |OutOfMemory| ShuffleError::OutOfMemory { algorithm, samples };
+        let windows = Windows::new(block, &cut, seed, epoch).map_err(out_of_memory)?;
+        let arrangement = Arrangement::new(units, &cut, seed, epoch).map_err(out_of_memory)?;
         Ok(Self { cut, windows, arrangement })
     }
 
@@ -85,7 +83,7 @@ impl Windowed {
         assert!(id < self.len(), "sample {id} of {}", self.len());
         let place = self.arrangement.place_of(&self.cut, id);
         let node = self.cut.node_of(place);
-        self.windows.invert(node, self.cut.range(node), place)
+        self.windows.invert(node, place)
     }
 
     /// The positions whose samples are mixed with that at `position`: its window.
@@ -100,7 +98,7 @@ impl Windowed {
     pub fn window_of(&self, position: u64) -> Range<u64> {
         assert!(position < self.len(), "position {position} of {}", self.len());
         let node = self.cut.node_of(position);
-        self.windows.around(node, &self.cut.range(node), position)
+        self.windows.around(node, position)
     }
 }
 
@@ -114,7 +112,7 @@ impl Order for Windowed {
     fn at(&self, position: u64) -> u64 {
         assert!(position < self.len(), "position {position} of {}", self.len());
         let node = self.cut.node_of(position);
-        let place = self.windows.permute(node, self.cut.range(node), position);
+        let place = self.windows.permute(node, position);
         self.arrangement.id_at(node, place)
     }
 
@@ -127,40 +125,59 @@ impl Order for Windowed {
 #[derive(Debug)]
 struct Windows {
     block: Divisor,
-    stagger: u64,
     keys: Keys,
+    nodes: Vec<Node>,
+}
+
+/// The positions of a canonical node.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    start: u64,
+    /// Where its first window ends.
+    first: u64,
+    end: u64,
 }
 
 impl Windows {
+    fn new(block: Divisor, cut: &CanonicalCut, seed: u64, epoch: u64) -> Result<Self, OutOfMemory> {
+        let stagger = keys::word(seed, epoch, Purpose::Stagger);
+        let mut nodes = reserve(cut.nodes())?;
+        nodes.extend((0..cut.nodes()).map(|node| {
+            let Range { start, end } = cut.range(node);
+            if end - start <= block.get() {
+                return Node { start, first: end, end };
+            }
+            let shorter = high_half(u128::from(spread(stagger ^ node)) * u128::from(block.get() / 2 + 1));
+            Node { start, first: start + block.get() - shorter, end }
+        }));
+        Ok(Self { block, keys: Keys::new(seed, epoch, Purpose::Windows), nodes })
+    }
+
     /// The place of the sample that comes at `position`, which lies in `node`.
     #[inline]
-    fn permute(&self, node: u64, positions: Range<u64>, position: u64) -> u64 {
-        let window = self.around(node, &positions, position);
-        let len = window.end - window.start;
-        window.start + self.keys.permute(len, spread(window.start), position - window.start)
+    fn permute(&self, node: u64, position: u64) -> u64 {
+        let window = self.around(node, position);
+        let domain = Domain::new(window.end - window.start);
+        window.start + self.keys.permute(domain, spread(window.start), position - window.start)
     }
 
     /// The position at which the sample comes that lies at `place`, in `node`.
-    fn invert(&self, node: u64, places: Range<u64>, place: u64) -> u64 {
-        let window = self.around(node, &places, place);
-        let len = window.end - window.start;
-        window.start + self.keys.invert(len, spread(window.start), place - window.start)
+    fn invert(&self, node: u64, place: u64) -> u64 {
+        let window = self.around(node, place);
+        let domain = Domain::new(window.end - window.start);
+        window.start + self.keys.invert(domain, spread(window.start), place - window.start)
     }
 
     /// The window of `position`, which lies in `node`.
     #[inline]
-    fn around(&self, node: u64, positions: &Range<u64>, position: u64) -> Range<u64> {
-        let block = self.block.get();
-        if positions.end - positions.start <= block {
-            return positions.clone();
+    fn around(&self, node: u64, position: u64) -> Range<u64> {
+        #[expect(clippy::cast_possible_truncation, reason = "an index of a list in memory")]
+        let node = &self.nodes[node as usize];
+        if position < node.first {
+            return node.start..node.first;
         }
-        let shorter = high_half(u128::from(spread(self.stagger ^ node)) * u128::from(block / 2 + 1));
-        let first = positions.start..positions.start + block - shorter;
-        if first.contains(&position) {
-            return first;
-        }
-        let (_, offset) = self.block.divide(position - first.end);
+        let (_, offset) = self.block.divide(position - node.first);
         let start = position - offset;
-        start..positions.end.min(start + block)
+        start..node.end.min(start + self.block.get())
     }
 }

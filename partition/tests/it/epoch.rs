@@ -116,7 +116,7 @@ fn golden_epochs_are_equal() {
         let about = format!("line {line}: {} {:?}", row.batching_method, row.shuffle);
         match (&row.result.error, row.plan(Part::All)) {
             (Some(message), Err(error)) => {
-                assert!(is_same_refusal(message, error), "{about}: {message} became {error}")
+                assert!(is_same_refusal(message, error), "{about}: {message} became {error}");
             }
             (None, Ok(plan)) => {
                 assert_eq!(Some(plan.shape()), row.result.shape, "{about}");

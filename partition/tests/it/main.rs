@@ -12,3 +12,4 @@ mod partition;
 mod reference;
 mod sampling;
 mod seekable;
+mod stability;

@@ -1,4 +1,5 @@
 //! The seekable family: bijections, whatever the numbers.
 
 mod bijection;
+mod screens;
 mod windows;

@@ -1,0 +1,90 @@
+//! The mosaic family beside the original.
+
+use std::{collections::HashMap, ffi::OsString, process::Command, time::Duration};
+
+use lockstep_partition::{
+    CanonicalSubset, Order, ShuffleUnits, canonical_range,
+    shuffle::{ShuffleAlgorithm, ShuffleSpec},
+};
+
+use crate::{Measured, bytes, measure, plain, seconds};
+
+const SHARD: u64 = 4096;
+const NODES: u64 = 64;
+/// Of how many physical nodes one is measured.
+const PHYSICAL: u64 = 8;
+
+pub(crate) fn run(quick: bool) {
+    let samples: u64 = if quick { 1_000_000 } else { 100_000_000 };
+    let sizes: Vec<u64> = (0..samples).step_by(4096).map(|start| SHARD.min(samples - start)).collect();
+    let units = ShuffleUnits::from_sizes(sizes.iter().copied()).expect("samples that can be counted");
+    let spec = |algorithm| ShuffleSpec { algorithm, canonical_nodes: NODES, seed: 9176, epoch: 1, block_size: 1 << 18 };
+    let original = std::env::var_os("LOCKSTEP_ORIGINAL")
+        .map(|python| run_original(python, samples, &spec(ShuffleAlgorithm::Naive)));
+    let baseline = if original.is_some() { "original" } else { "plain port" };
+    println!("mosaic family: {samples} samples in shards of {SHARD}, {NODES} canonical nodes, one thread");
+    println!(
+        "{:<8}{:>12}{:>12}{:>10}{:>14}{:>16}{:>14}{:>18}",
+        "", "all nodes", baseline, "ratio", "bytes/sample", "1 of 8 nodes", "peak", "1/8 of 5 B each"
+    );
+    for algorithm in ["naive", "py1s", "py2s", "py1e", "py1br"].map(|name| name.parse().expect("an algorithm")) {
+        let spec = spec(algorithm);
+        let whole = measure(|| spec.build(&units, CanonicalSubset::ALL).expect("an order"));
+        let one = measure(|| spec.build(&units, CanonicalSubset::strided(3, 1, PHYSICAL)).expect("an order"));
+        for node in CanonicalSubset::strided(3, 1, PHYSICAL).iter(NODES) {
+            let position = canonical_range(samples, NODES, node).start;
+            assert_eq!(one.result.at(position), whole.result.at(position), "a part equals the whole");
+        }
+        let beside = match &original {
+            Some(times) => {
+                let (time, check) = times[algorithm.name()];
+                assert_eq!(
+                    check,
+                    checksum((0..samples).map(|position| whole.result.at(position))),
+                    "{algorithm} differs"
+                );
+                time
+            }
+            None => {
+                let Measured { result, time, .. } = measure(|| plain::shuffle(&sizes, &spec));
+                assert!((0..).zip(result).all(|(position, id)| whole.result.at(position) == id), "{algorithm} differs");
+                time
+            }
+        };
+        println!(
+            "{algorithm:<8}{:>12}{:>12}{:>9.1}x{:>14.2}{:>16}{:>14}{:>18}",
+            seconds(whole.time),
+            seconds(beside),
+            beside.as_secs_f64() / whole.time.as_secs_f64(),
+            whole.peak as f64 / samples as f64,
+            seconds(one.time),
+            bytes(one.peak as f64),
+            bytes(samples as f64 * 5.0 / PHYSICAL as f64),
+        );
+    }
+    println!();
+}
+
+/// Sum of ids, weighted by position, as the script computes it.
+fn checksum(ids: impl Iterator<Item = u64>) -> u64 {
+    ids.zip(0..).fold(0, |sum: u64, (id, position): (u64, u64)| sum.wrapping_add(id.wrapping_mul(2 * position + 1)))
+}
+
+/// Time and checksum by algorithm.
+fn run_original(python: OsString, samples: u64, spec: &ShuffleSpec) -> HashMap<String, (Duration, u64)> {
+    let numbers = [samples, SHARD, NODES, spec.seed, spec.epoch, spec.block_size];
+    let output = Command::new(python)
+        .args(["-c", include_str!("original.py")])
+        .args(numbers.map(|number| number.to_string()))
+        .output()
+        .expect("LOCKSTEP_ORIGINAL is a Python");
+    assert!(output.status.success(), "the original failed: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines()
+        .map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let time = Duration::from_secs_f64(fields[1].parse().expect("seconds"));
+            (fields[0].to_owned(), (time, fields[2].parse().expect("a checksum")))
+        })
+        .collect()
+}

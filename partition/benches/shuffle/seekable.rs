@@ -1,0 +1,126 @@
+//! The seekable family: starts, and the next id.
+
+use std::{hint::black_box, time::Instant};
+
+use lockstep_partition::{
+    Global, Order, Permutation, ShuffleUnits, Windowed,
+    shuffle::{ShuffleAlgorithm, ShuffleSpec},
+};
+
+use crate::{bytes, measure, seconds};
+
+fn spec(canonical_nodes: u64, block_size: u64) -> ShuffleSpec {
+    ShuffleSpec { algorithm: ShuffleAlgorithm::Windowed, canonical_nodes, seed: 9176, epoch: 3, block_size }
+}
+
+pub(crate) fn run(quick: bool) {
+    starts();
+    let calls = if quick { 1_000_000 } else { 20_000_000 };
+    next_ids(calls);
+    worst_lengths(calls / 20);
+}
+
+/// Shards of one size, and shards of all sizes around it.
+fn datasets() -> impl Iterator<Item = (String, ShuffleUnits)> {
+    [(244_141_u64, 4096_u64), (1_000_000, 1_000_000)].into_iter().flat_map(|(shards, size)| {
+        let equal = ShuffleUnits::from_runs([(size, shards)]).expect("samples that can be counted");
+        let sizes = (0..shards).map(|shard| size / 2 + shard.wrapping_mul(7919) % size);
+        let unequal = ShuffleUnits::from_sizes(sizes).expect("samples that can be counted");
+        [(format!("{shards} equal shards of {size}"), equal), (format!("{shards} unequal shards of {size}"), unequal)]
+    })
+}
+
+fn starts() {
+    println!("start of an epoch of windowed-v1, first id included");
+    println!("{:<40}{:>12}{:>12}{:>16}", "", "time", "peak", "in the middle");
+    for (name, units) in datasets() {
+        let first = measure(|| {
+            let order = Windowed::new(&spec(8, 1 << 18), &units).expect("an order");
+            black_box(order.at(0));
+            order
+        });
+        let middle = measure(|| {
+            let order = Windowed::new(&spec(8, 1 << 18), &units).expect("an order");
+            black_box(order.at(units.num_samples() / 2));
+            order
+        });
+        println!("{name:<40}{:>12}{:>12}{:>16}", seconds(first.time), bytes(first.peak as f64), seconds(middle.time));
+    }
+    println!();
+}
+
+/// Into how many stretches calls are divided. The fastest one counts: other programs only ever take time away.
+const STRETCHES: u64 = 25;
+
+/// Nanoseconds a call, over positions one after the other.
+fn per_call(calls: u64, len: u64, at: impl Fn(u64) -> u64) -> f64 {
+    let count = (calls / STRETCHES).min(len);
+    fastest(count, |stretch| {
+        let first = (len - count) / STRETCHES * stretch;
+        let sum = (first..first + count).fold(0_u64, |sum, position| sum.wrapping_add(at(position)));
+        black_box(sum);
+    })
+}
+
+/// Nanoseconds a call where every call is at the position that the one before it led to.
+fn per_chained_call(calls: u64, len: u64, at: impl Fn(u64) -> u64) -> f64 {
+    let count = calls / STRETCHES;
+    fastest(count, |stretch| {
+        let first = len / STRETCHES * stretch;
+        black_box((0..count).fold(first, |position, _| at(position)));
+    })
+}
+
+fn fastest(calls: u64, run: impl Fn(u64)) -> f64 {
+    let times = (0..STRETCHES).map(|stretch| {
+        let start = Instant::now();
+        run(stretch);
+        start.elapsed()
+    });
+    times.min().expect("stretches").as_secs_f64() * 1e9 / calls as f64
+}
+
+fn next_ids(calls: u64) {
+    println!("next id, ns a call; a chain of calls waits for every one of them");
+    println!("{:<40}{:>12}{:>12}", "", "next", "chained");
+    let row = |name: &str, order: &dyn Order| {
+        let next = per_call(calls, order.len(), |position| order.at(position));
+        let chained = per_chained_call(calls / 4, order.len(), |position| order.at(position));
+        println!("{name:<40}{next:>12.1}{chained:>12.1}");
+    };
+    row("global-v1 of 10^9", &Global::new(1_000_000_000, 9176, 3));
+    for (name, units) in datasets() {
+        for block_size in [1 << 18, (1 << 18) + 1] {
+            let order = Windowed::new(&spec(8, block_size), &units).expect("an order");
+            row(&format!("{name}, {block_size}"), &order);
+        }
+    }
+    println!();
+}
+
+/// The lengths at which a permutation has the most, the least and some work.
+fn worst_lengths(calls: u64) {
+    println!("a permutation alone, by length");
+    println!("{:<40}{:>12}{:>12}{:>10}", "", "next", "chained", "ratio");
+    let mut worst = (0.0, 0);
+    let mut row = |len: u64, print: bool| {
+        let permutation = Permutation::new(len, 9176, 3);
+        let next = per_call(calls, len, |position| permutation.at(position));
+        let chained = per_chained_call(calls, len, |position| permutation.at(position));
+        if chained > worst.0 {
+            worst = (chained, len);
+        }
+        if print {
+            println!("{len:<40}{next:>12.1}{chained:>12.1}{:>9.1}x", chained / next);
+        }
+    };
+    for len in [1000, 1_000_000_000, 1 << 30, (1 << 30) + 1, 1 << 40, (1 << 40) + 1, 1 << 62] {
+        row(len, true);
+    }
+    for bits in 1..62 {
+        for len in [(1 << bits) + 1, (1 << bits) + (1 << (bits / 2)) + 1, (1 << bits) - 1] {
+            row(len, false);
+        }
+    }
+    println!("the slowest of 190 lengths around powers of two is {}: {:.1} ns, chained", worst.1, worst.0);
+}
