@@ -1,9 +1,11 @@
 //! The `lockstep` command: what a training job reads, planned, read, checked and explained.
 
 mod cat;
+mod clean;
 mod inspect;
 mod outcome;
 mod output;
+mod ps;
 mod verify;
 mod world;
 
@@ -29,8 +31,12 @@ struct Cli {
 enum Command {
     /// Samples as JSON lines, in the order in which they are stored.
     Cat(cat::CatArgs),
+    /// Removes the shared memory that no process holds. Never needed: every run does it.
+    Clean(clean::CleanArgs),
     /// What is in a dataset.
     Inspect(inspect::InspectArgs),
+    /// The shared memory on this machine, and which processes hold it.
+    Ps(ps::PsArgs),
     /// Checks every size, hash and sample of a dataset.
     Verify(verify::VerifyArgs),
     /// Who this process is in its job, and which variables say so.
@@ -47,7 +53,9 @@ fn main() -> ExitCode {
 fn dispatch(command: Command, output: &mut Output) -> anyhow::Result<Outcome> {
     match command {
         Command::Cat(args) => cat::run(&args, output),
+        Command::Clean(args) => clean::run(&args, output),
         Command::Inspect(args) => inspect::run(&args, output),
+        Command::Ps(args) => ps::run(&args, output),
         Command::Verify(args) => verify::run(&args, output),
         Command::World => world::run(output),
     }
