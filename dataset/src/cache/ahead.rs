@@ -40,6 +40,8 @@ struct Plan {
     /// Fetched, or being fetched, and not used yet.
     held: HashMap<usize, Held>,
     held_bytes: u64,
+    /// How many were taken from `upcoming`.
+    taken: u64,
     /// Used before they were taken from `upcoming`.
     used: HashSet<usize>,
     /// Set when the plan is not wanted any more.
@@ -49,6 +51,8 @@ struct Plan {
 
 struct Held {
     bytes: u64,
+    /// When it was taken from `upcoming`.
+    turn: u64,
     /// Tells other processes. `None` where they cannot be told, which costs no more than a second download.
     _announced: Option<SharedByte>,
 }
@@ -73,10 +77,10 @@ impl FetchAhead {
         });
     }
 
-    /// Notes that a shard was asked for.
-    pub(crate) fn used(&self, shard: usize) {
+    /// Notes that a shard was asked for, and whether it was there.
+    pub(crate) fn used(&self, shard: usize, was_there: bool) {
         if self.start.is_completed() {
-            self.shared.used(shard);
+            self.shared.used(shard, was_there);
         }
     }
 }
@@ -98,12 +102,10 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn used(&self, shard: usize) {
-        let mut plan = self.plan();
-        if plan.release(shard).is_none() && plan.upcoming.is_some() {
-            plan.used.insert(shard);
-        }
-        drop(plan);
+    fn used(&self, shard: usize, was_there: bool) {
+        let released = self.plan().used(shard, was_there);
+        // Unlocked where nobody waits for it.
+        drop(released);
         self.changed.notify_all();
     }
 
@@ -118,7 +120,8 @@ impl Shared {
                     Err(error) => {
                         tracing::debug!(shard, %error, "could not fetch a shard ahead");
                         // The reader will try itself and find out.
-                        self.plan().release(shard);
+                        let released = self.plan().release(shard);
+                        drop(released);
                         break;
                     }
                 }
@@ -139,11 +142,11 @@ impl Shared {
             if plan.closed {
                 return None;
             }
-            if let Some(shard) = plan.next_within(&self.bounds, |shard| self.bytes_of(shard)) {
-                let bytes = self.bytes_of(shard);
+            if let Some(shard) =
+                plan.next_within(&self.bounds, |shard| self.bytes_of(shard), |shard| self.stock.is_pinned(shard))
+            {
                 let announced = self.stock.announce(shard).ok().flatten();
-                plan.held.insert(shard, Held { bytes, _announced: announced });
-                plan.held_bytes += bytes;
+                plan.hold(shard, self.bytes_of(shard), announced);
                 return Some((shard, Arc::clone(&plan.abandoned)));
             }
             plan = self.changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
@@ -156,8 +159,13 @@ impl Shared {
 }
 
 impl Plan {
-    /// The next shard of the plan, unless that would be too much.
-    fn next_within(&mut self, bounds: &Ahead, bytes_of: impl Fn(usize) -> u64) -> Option<usize> {
+    /// The next shard of the plan that the reader does not have, unless that would be too much.
+    fn next_within(
+        &mut self,
+        bounds: &Ahead,
+        bytes_of: impl Fn(usize) -> u64,
+        is_pinned: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         if self.held.len() >= bounds.shards.max(1) {
             return None;
         }
@@ -166,7 +174,7 @@ impl Plan {
                 Some(shard) => shard,
                 None => self.upcoming.as_mut()?.next()?,
             };
-            if !self.used.remove(&shard) && !self.held.contains_key(&shard) {
+            if !self.used.remove(&shard) && !self.held.contains_key(&shard) && !is_pinned(shard) {
                 break shard;
             }
         };
@@ -177,10 +185,32 @@ impl Plan {
         Some(shard)
     }
 
+    fn hold(&mut self, shard: usize, bytes: u64, announced: Option<SharedByte>) {
+        self.taken += 1;
+        self.held_bytes += bytes;
+        self.held.insert(shard, Held { bytes, turn: self.taken, _announced: announced });
+    }
+
     fn release(&mut self, shard: usize) -> Option<Held> {
         let held = self.held.remove(&shard)?;
         self.held_bytes -= held.bytes;
         Some(held)
+    }
+
+    /// Releases what the reader has just asked for, and what came before it in the plan: that was passed over, since the
+    /// reader had kept it open.
+    fn used(&mut self, shard: usize, was_there: bool) -> Vec<Held> {
+        let turn = match self.held.get(&shard) {
+            Some(held) => held.turn,
+            None if self.upcoming.is_none() => return Vec::new(),
+            None => {
+                self.used.insert(shard);
+                // A reader that waited for a download of its own is beyond all that was fetched for it.
+                if was_there { 0 } else { self.taken }
+            }
+        };
+        let passed: Vec<_> = self.held.iter().filter(|(_, held)| held.turn <= turn).map(|(&shard, _)| shard).collect();
+        passed.into_iter().filter_map(|shard| self.release(shard)).collect()
     }
 }
 
@@ -199,9 +229,8 @@ mod tests {
     }
 
     fn take(plan: &mut Plan, bounds: &Ahead) -> Option<usize> {
-        let shard = plan.next_within(bounds, |_| 10)?;
-        plan.held.insert(shard, Held { bytes: 10, _announced: None });
-        plan.held_bytes += 10;
+        let shard = plan.next_within(bounds, |_| 10, |shard| shard == 99)?;
+        plan.hold(shard, 10, None);
         Some(shard)
     }
 
@@ -210,10 +239,10 @@ mod tests {
         let mut plan = plan(0..);
         let bounds = Ahead { shards: 3, bytes: 1000, threads: 1 };
         assert_eq!([(); 4].map(|()| take(&mut plan, &bounds)), [Some(0), Some(1), Some(2), None]);
-        let _ = plan.release(1);
+        assert_eq!(plan.used(0, true).len(), 1);
         let bounds = Ahead { shards: 9, bytes: 35, threads: 1 };
         assert_eq!([(); 2].map(|()| take(&mut plan, &bounds)), [Some(3), None]);
-        let _ = plan.release(0);
+        assert_eq!(plan.used(1, true).len(), 1);
         assert_eq!(take(&mut plan, &bounds), Some(4), "what was too much for a while is not forgotten");
         assert_eq!(plan.held_bytes, 30);
     }
@@ -227,9 +256,23 @@ mod tests {
 
     #[test]
     fn what_the_reader_had_first_is_skipped() {
-        let mut plan = plan([4, 5, 4, 6].into_iter());
+        let mut plan = plan([4, 5, 99, 4, 5, 6].into_iter());
         let bounds = Ahead { shards: 9, bytes: 1000, threads: 1 };
-        plan.used.insert(4);
+        assert!(plan.used(4, true).is_empty());
         assert_eq!([(); 4].map(|()| take(&mut plan, &bounds)), [Some(5), Some(4), Some(6), None]);
+    }
+
+    #[test]
+    fn what_the_reader_passed_over_is_let_go() {
+        let mut plan = plan(0..);
+        let bounds = Ahead { shards: 4, bytes: 1000, threads: 1 };
+        for shard in 0..4 {
+            assert_eq!(take(&mut plan, &bounds), Some(shard));
+        }
+        assert_eq!(plan.used(2, true).len(), 3, "0 and 1 were open already");
+        assert_eq!((plan.held.len(), plan.held_bytes), (1, 10));
+        assert!(plan.used(17, true).is_empty(), "another reader's, perhaps");
+        assert_eq!(plan.used(18, false).len(), 1, "the reader is ahead of us");
+        assert_eq!((plan.held.len(), plan.held_bytes), (0, 0));
     }
 }

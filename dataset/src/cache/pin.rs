@@ -1,9 +1,10 @@
 //! The cache itself, and what it hands out.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lockstep_filelock::{SharedByte, Wait};
@@ -48,6 +49,8 @@ pub(crate) struct Stock {
     shelf: Option<Arc<Shelf>>,
     room: Room,
     wait: Duration,
+    /// How many pins of each shard this cache has handed out.
+    pins: Mutex<HashMap<usize, usize>>,
 }
 
 /// Keeps a shard's files where they are, for as long as it lives.
@@ -86,7 +89,8 @@ impl Cache {
             config.room.admit(shelf)?;
         }
         let layout = Layout::new(&config.dir);
-        let stock = Arc::new(Stock { index, layout, shelf, room: config.room, wait: config.wait });
+        let stock =
+            Arc::new(Stock { index, layout, shelf, room: config.room, wait: config.wait, pins: Mutex::default() });
         Ok(Self { ahead: FetchAhead::new(Arc::clone(&stock), config.ahead), stock })
     }
 
@@ -114,15 +118,14 @@ impl Cache {
     /// There is no such shard in the index.
     pub fn shard(&self, shard: usize) -> Result<Pin> {
         assert!(shard < self.index().shards().len(), "the index has {} shards", self.index().shards().len());
-        let lock = match &self.stock.shelf {
-            Some(shelf) => Some(self.stock.pin(shelf, shard)?),
-            None => {
-                self.stock.check_plain(shard)?;
-                None
-            }
+        let Some(shelf) = &self.stock.shelf else {
+            self.stock.check_plain(shard)?;
+            return Ok(Pin { stock: Arc::clone(&self.stock), shard, lock: None });
         };
-        self.ahead.used(shard);
-        Ok(Pin { stock: Arc::clone(&self.stock), shard, lock })
+        let (lock, was_there) = self.stock.pin(shelf, shard)?;
+        *self.stock.pinned().entry(shard).or_default() += 1;
+        self.ahead.used(shard, was_there);
+        Ok(Pin { stock: Arc::clone(&self.stock), shard, lock: Some(lock) })
     }
 
     /// Fetches shards ahead of use, in the background, within the bounds of [`Ahead`](super::Ahead). `upcoming` has those that will be
@@ -184,14 +187,23 @@ fn open_dir(config: &CacheConfig) -> Result<(Arc<Index>, Option<Arc<Shelf>>)> {
 }
 
 impl Stock {
-    /// Makes a shard local and shares its lock.
-    fn pin(&self, shelf: &Arc<Shelf>, shard: usize) -> Result<SharedByte> {
+    fn pinned(&self) -> MutexGuard<'_, HashMap<usize, usize>> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a reader of this cache has the shard.
+    pub(crate) fn is_pinned(&self, shard: usize) -> bool {
+        self.pinned().contains_key(&shard)
+    }
+
+    /// Makes a shard local and shares its lock. Says whether it was there, or in the making.
+    fn pin(&self, shelf: &Arc<Shelf>, shard: usize) -> Result<(SharedByte, bool)> {
         let deadline = Deadline::after(self.wait);
         if let Some(lock) = shelf.share(shard, deadline.wait())?
             && shelf.is_complete(shard)
         {
             shelf.ledger.touch(shard)?;
-            return Ok(lock);
+            return Ok((lock, true));
         }
         let Some(lock) = shelf.claim(shard, deadline.wait())? else {
             return Err(Error::new(
@@ -204,13 +216,15 @@ impl Stock {
                 ),
             ));
         };
-        if !shelf.is_complete(shard) {
+        let was_there = shelf.is_complete(shard);
+        if !was_there {
             self.fill(shelf, shard, &deadline)?;
         }
         shelf.ledger.touch(shard)?;
-        lock.downgrade().map_err(|error| {
+        let lock = lock.downgrade().map_err(|error| {
             Error::new(ErrorKind::Io, format!("cannot keep shard {shard} where it is")).with_source(error)
-        })
+        })?;
+        Ok((lock, was_there))
     }
 
     /// Makes a shard local once there is room. The caller holds the shard's lock exclusively.
@@ -291,6 +305,12 @@ impl Drop for Pin {
         if let (Some(_), Some(shelf)) = (&self.lock, &self.stock.shelf) {
             // The time of use decides about speed only.
             let _ = shelf.ledger.touch(self.shard);
+            let mut pins = self.stock.pinned();
+            if let Some(count) = pins.get_mut(&self.shard).filter(|count| **count > 1) {
+                *count -= 1;
+            } else {
+                pins.remove(&self.shard);
+            }
         }
     }
 }

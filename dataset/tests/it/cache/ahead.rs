@@ -106,3 +106,20 @@ fn a_failure_ahead_is_found_by_the_reader_and_not_for_ever() {
     std::fs::write(&path, bytes).unwrap();
     recipe.check_all(&cache, 0..8);
 }
+
+#[test]
+fn shards_that_the_reader_keeps_open_do_not_take_the_place_of_others() {
+    let (far, near) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let recipe = Recipe { shards: 20, ..Recipe::default() };
+    recipe.write(far.path());
+    let ahead = Ahead { shards: 2, ..Ahead::default() };
+    let cache =
+        Cache::open(CacheConfig::new(near.path()).remote(Arc::new(Folder::new(far.path()))).ahead(ahead)).unwrap();
+    // As a shuffled order does: samples of the same shards come again and again.
+    cache.prefetch((0..20).flat_map(|shard| [shard, shard / 2, 0]));
+    let mut open = Vec::new();
+    for shard in 0..18 {
+        open.push(cache.shard(shard).unwrap());
+        until("the next ones are fetched", || cache.usage().unwrap().complete_shards >= shard + 3);
+    }
+}
