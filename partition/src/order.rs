@@ -30,14 +30,14 @@ pub trait Order: Send + Sync + Debug {
     /// Algorithm and version, such as `py1e` or `windowed-v1`.
     fn name(&self) -> &str;
 
-    /// The logical sample ids that stand at `positions`, as ranges in any order, or `None` where the order knows no way
-    /// to tell that is cheaper than asking for each.
+    /// Two positions, of the canonical nodes in which the first and the last sample of a shuffle unit come, or `None`
+    /// where the order does not keep units together.
     ///
-    /// This is how the shards behind a long stretch of an epoch are counted without visiting its samples: an order that
-    /// keeps the samples of a shard together answers at a cost that depends on the shards. The ranges together hold
-    /// exactly the ids at `positions`.
-    fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
-        let _ = positions;
+    /// An order that lays units end to end and cuts the whole into canonical nodes has the samples of a unit in these two
+    /// nodes and all nodes between them. This is how the shards behind a node's part of an epoch are counted without
+    /// visiting its samples.
+    fn ends_of_unit(&self, unit: Range<u64>) -> Option<[u64; 2]> {
+        let _ = unit;
         None
     }
 
@@ -83,8 +83,8 @@ impl Order for Sequential {
         "sequential"
     }
 
-    fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
-        Some(vec![positions])
+    fn ends_of_unit(&self, unit: Range<u64>) -> Option<[u64; 2]> {
+        Some([unit.start, unit.end.checked_sub(1)?])
     }
 }
 
@@ -105,8 +105,8 @@ macro_rules! forward {
                 (**self).name()
             }
 
-            fn image(&self, positions: Range<u64>) -> Option<Vec<Range<u64>>> {
-                (**self).image(positions)
+            fn ends_of_unit(&self, unit: Range<u64>) -> Option<[u64; 2]> {
+                (**self).ends_of_unit(unit)
             }
         }
     )+};
@@ -123,7 +123,7 @@ mod tests {
         let order = Sequential::new(5);
         assert_eq!((0..5).map(|position| order.at(position)).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert_eq!((order.len(), order.is_empty(), order.name()), (5, false, "sequential"));
-        assert_eq!(order.image(1..4).unwrap().first(), Some(&(1..4)));
+        assert_eq!((order.ends_of_unit(1..4), order.ends_of_unit(0..0)), (Some([1, 3]), None));
         assert!(Sequential::new(0).is_empty());
     }
 

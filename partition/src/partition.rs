@@ -6,7 +6,6 @@ mod rows;
 mod worker;
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -322,12 +321,24 @@ impl Partition {
         self.deal.steps_per_node()
     }
 
-    /// The stretches of positions that a node reads, if they are stretches: one for each of its canonical nodes.
-    pub(crate) fn stretches(&self, node: u64) -> Option<impl Iterator<Item = Range<u64>>> {
-        match self.regroup {
-            None => self.deal.stretches(node),
-            Some(_) => None,
-        }
+    /// Whether every node reads whole canonical nodes, all of them from their beginning.
+    pub(crate) const fn reads_whole_parts(&self) -> bool {
+        self.regroup.is_none() && self.deal.reads_whole_parts()
+    }
+
+    /// How many steps the sequence has before it is padded for nodes and ranks, which does not depend on these.
+    pub(crate) const fn unpadded_len(&self) -> u64 {
+        self.deal.unpadded_len()
+    }
+
+    /// The canonical node of a position.
+    pub(crate) fn canonical_node_of(&self, position: u64) -> u64 {
+        self.deal.canonical_node_of(position)
+    }
+
+    /// How many canonical nodes there are.
+    pub(crate) const fn canonical_nodes(&self) -> u64 {
+        self.deal.canonical_nodes()
     }
 
     /// Full batches of a rank, and the samples in the batch after them.

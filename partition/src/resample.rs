@@ -15,7 +15,6 @@ pub(crate) use self::draw::Draw;
 use self::parts::Parts;
 use crate::divisor::Divisor;
 use crate::sampling::SamplingError;
-use crate::shards::ShardSet;
 use crate::streams::Stream;
 use crate::units::{ShuffleUnits, UnitsError};
 
@@ -109,27 +108,14 @@ impl StreamMap {
         self.first.sample + within
     }
 
-    /// Marks the shards behind a range of logical samples of the stream, which may reach over its end.
-    fn mark(&self, logical: &std::ops::Range<u64>, shards: &mut ShardSet) {
-        let (start, end) = (logical.start, logical.end.min(self.len()));
-        if start >= end {
-            return;
-        }
-        let shard_of = |logical| match &self.kind {
-            Kind::Once => self.stored.locate(logical).map(|unit| unit.unit),
-            Kind::Repeated { times, units } => units.locate(logical).map(|unit| times.quotient(unit.unit)),
-            Kind::Parts(parts) => Some(parts.shard_of(logical)),
+    /// The stored shard behind a logical sample of the stream, counted over all streams.
+    fn shard_of(&self, logical: u64) -> u64 {
+        let within = match &self.kind {
+            Kind::Once => self.stored.locate(logical).map_or(0, |unit| unit.unit),
+            Kind::Repeated { times, units } => units.locate(logical).map_or(0, |unit| times.quotient(unit.unit)),
+            Kind::Parts(parts) => parts.shard_of(logical),
         };
-        let (Some(first), Some(last)) = (shard_of(start), shard_of(end - 1)) else { return };
-        for shard in first..=last {
-            let used = match &self.kind {
-                Kind::Parts(parts) => parts.uses(shard),
-                Kind::Once | Kind::Repeated { .. } => self.stored.get(shard).is_some_and(|unit| unit.size > 0),
-            };
-            if used {
-                shards.insert(self.first.shard + shard);
-            }
-        }
+        self.first.shard + within
     }
 }
 
@@ -193,12 +179,10 @@ impl SampleMap {
         self.streams.iter().map(|stream| (stream.first, &stream.stored))
     }
 
-    /// Marks the shards behind a range of logical samples.
-    pub(crate) fn mark(&self, logical: &std::ops::Range<u64>, shards: &mut ShardSet) {
-        for (stream, &start) in self.streams.iter().zip(&self.starts) {
-            let own = logical.start.saturating_sub(start)..logical.end.saturating_sub(start);
-            stream.mark(&own, shards);
-        }
+    /// The stored shard behind a logical sample.
+    pub(crate) fn shard_of(&self, logical: u64) -> u64 {
+        let stream = self.starts.partition_point(|&start| start <= logical) - 1;
+        self.streams[stream].shard_of(logical - self.starts[stream])
     }
 }
 

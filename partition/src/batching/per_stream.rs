@@ -15,9 +15,13 @@ pub(crate) struct PerStream {
 }
 
 impl PerStream {
-    /// Batches of these streams for workers of this number. Only their full batches come.
-    pub(crate) fn new(streams: Vec<(Partition, Source)>, turns: Turns, workers: Divisor) -> Self {
-        let global_batches = streams.iter().map(|(partition, _)| partition.full_batches()).sum();
+    /// Batches of these streams, `global_batches` in all, for workers of this number.
+    pub(crate) const fn new(
+        streams: Vec<(Partition, Source)>,
+        turns: Turns,
+        workers: Divisor,
+        global_batches: u64,
+    ) -> Self {
         Self { streams, turns, workers, global_batches }
     }
 

@@ -24,7 +24,8 @@ pub(crate) struct Stratified {
 }
 
 impl Stratified {
-    pub(crate) fn new(strata: Vec<Stratum>) -> Self {
+    /// The parts, in as many global batches as `steps` of their partitions fill.
+    pub(crate) fn new(strata: Vec<Stratum>, steps: impl Fn(&Partition) -> u64) -> Self {
         let mut starts = vec![0];
         let mut before = 0;
         for stratum in &strata {
@@ -32,7 +33,7 @@ impl Stratified {
             starts.push(before);
         }
         // What the first stream to run out has left over is dropped.
-        let full = |stratum: &Stratum| stratum.partition.steps_per_node() / stratum.portion;
+        let full = |stratum: &Stratum| steps(&stratum.partition) / stratum.portion;
         let global_batches = strata.iter().map(full).min().unwrap_or(0);
         Self { strata, starts, global_batches }
     }

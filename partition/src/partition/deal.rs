@@ -1,10 +1,8 @@
 //! How the sequence of an epoch is dealt to nodes, ranks and workers whose numbers fit the canonical nodes.
 
-use std::ops::Range;
-
 use super::rows::Rows;
 use super::{PartitionError, divides};
-use crate::canonical::{CanonicalSubset, canonical_range};
+use crate::canonical::CanonicalSubset;
 use crate::topology::{Coordinate, Topology};
 
 /// The places of one topology.
@@ -119,20 +117,20 @@ impl Deal {
         self.rows.at(self.drop_first + own * self.topology.nodes + node)
     }
 
-    /// The stretches of positions that a node reads, one for each of its canonical nodes, unless it shares them.
-    pub(super) fn stretches(&self, node: u64) -> Option<impl Iterator<Item = Range<u64>>> {
-        let canonical_nodes = self.rows.canonical_nodes();
-        let own = self.topology.nodes <= canonical_nodes && node < self.topology.nodes;
-        let (rows, drop_first) = (self.rows, self.drop_first);
-        let step = usize::try_from(self.topology.nodes).ok().filter(|_| own && rows.holds_parts())?;
-        Some((node..canonical_nodes).step_by(step).map(move |row| {
-            let skipped = drop_first / canonical_nodes + u64::from(row < drop_first % canonical_nodes);
-            let range = canonical_range(rows.num_samples(), canonical_nodes, row);
-            // A short row that has been read but for its repeat still reads that.
-            let last = range.end - 1;
-            let skipped_to = if skipped == rows.columns() { range.end } else { last.min(range.start + skipped) };
-            skipped_to..range.end
-        }))
+    pub(super) const fn reads_whole_parts(&self) -> bool {
+        self.drop_first == 0 && self.topology.nodes <= self.canonical_nodes() && self.rows.holds_parts()
+    }
+
+    pub(super) const fn unpadded_len(&self) -> u64 {
+        self.rows.unpadded_len()
+    }
+
+    pub(super) const fn canonical_nodes(&self) -> u64 {
+        self.rows.canonical_nodes()
+    }
+
+    pub(super) fn canonical_node_of(&self, position: u64) -> u64 {
+        self.rows.row_of(position)
     }
 
     /// The step of a node that repeat number `repeat` is of.

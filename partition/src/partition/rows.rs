@@ -76,12 +76,15 @@ impl Rows {
         matches!(self.fill, Fill::Parts(_))
     }
 
-    pub(super) const fn columns(&self) -> u64 {
-        self.columns
+    /// How many positions come before any that were added for nodes that share rows.
+    pub(super) const fn unpadded_len(&self) -> u64 {
+        self.num_samples.div_ceil(self.canonical_nodes.get()) * self.canonical_nodes.get()
     }
 
-    pub(super) const fn num_samples(&self) -> u64 {
-        self.num_samples
+    /// The row whose part of the epoch a position lies in.
+    pub(super) fn row_of(&self, position: u64) -> u64 {
+        let product = (u128::from(position) + 1) * u128::from(self.canonical_nodes.get()) - 1;
+        u64::try_from(product / u128::from(self.num_samples)).expect("at most the rows, for a position of the epoch")
     }
 
     /// The position at `step` of the sequence, which is below [`len`](Self::len).

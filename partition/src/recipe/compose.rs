@@ -38,19 +38,27 @@ impl Planning<'_> {
         let sources = self.sources(topology, |_| CanonicalSubset::ALL)?;
         let strata = sources.into_iter().zip(portions);
         let strata = strata.map(|((partition, source), portion)| Stratum { partition, source, portion });
-        self.composed(Mix::Stratified(Stratified::new(strata.collect())))
+        // Padding depends on the ranks, so an order that is the same for any number of them has to do without.
+        let seekable = self.is_seekable();
+        let steps =
+            |partition: &Partition| if seekable { partition.unpadded_len() } else { partition.steps_per_node() };
+        self.composed(Mix::Stratified(Stratified::new(strata.collect(), steps)))
     }
 
     pub(super) fn per_stream(&self) -> Result<Reading, EpochError> {
         let batch = self.global_batch()?;
         let streams = self.sources(self.topology, |partition| self.subset(partition))?;
-        let batches: Vec<u64> = streams.iter().map(|(partition, _)| partition.full_batches()).collect();
+        let full = |partition: &Partition| {
+            // As for `stratified`: without the padding, the batches are the same for any number of nodes and ranks.
+            if self.is_seekable() { partition.unpadded_len() / batch } else { partition.full_batches() }
+        };
+        let batches: Vec<u64> = streams.iter().map(|(partition, _)| full(partition)).collect();
         if let Some(stream) = batches.iter().position(|&count| count == 0) {
             return Err(EpochError::NoBatch { stream, batch });
         }
         let turns = self.turns(&batches, 0..1, |_| true)?.pop().flatten().ok_or(EpochError::TooLarge)?;
         let workers = Divisor::new(self.topology.workers_per_rank).ok_or(EpochError::TooLarge)?;
-        self.composed(Mix::PerStream(PerStream::new(streams, turns, workers)))
+        self.composed(Mix::PerStream(PerStream::new(streams, turns, workers, batches.iter().sum())))
     }
 
     pub(super) fn device_per_stream(&self) -> Result<Reading, EpochError> {

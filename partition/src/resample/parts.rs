@@ -78,12 +78,6 @@ impl Parts {
         (self.starts.partition_point(|&start| start <= logical) - 1) as u64
     }
 
-    /// Whether a shard comes at all.
-    pub(super) fn uses(&self, shard: u64) -> bool {
-        let shard = usize::try_from(shard).expect("an index of the shards");
-        self.starts[shard] < self.starts[shard + 1]
-    }
-
     /// The stored sample of the stream behind a logical one.
     pub(super) fn stored_id(&self, stored: &ShuffleUnits, logical: u64) -> u64 {
         let index = self.starts.partition_point(|&start| start <= logical) - 1;

@@ -119,6 +119,10 @@ impl Order for Windowed {
     fn name(&self) -> &'static str {
         ShuffleAlgorithm::Windowed.versioned_name()
     }
+
+    fn ends_of_unit(&self, unit: Range<u64>) -> Option<[u64; 2]> {
+        Some([self.position_of(unit.start), self.position_of(unit.end.checked_sub(1)?)])
+    }
 }
 
 /// The windows of an epoch.
