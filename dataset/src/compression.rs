@@ -163,6 +163,15 @@ fn without_feature() -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::Unsupported, "build lockstep-dataset with its feature `compression`")
 }
 
+impl std::str::FromStr for Compression {
+    type Err = Error;
+
+    /// Parses `zstd`, `zstd:9` and the like.
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text).map_err(|error| Error::config(error.to_string()))
+    }
+}
+
 impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.algorithm.name())?;

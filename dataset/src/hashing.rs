@@ -8,6 +8,8 @@ use std::fmt;
 pub use check::FileCheck;
 pub use hasher::Hasher;
 
+use crate::error::{Error, Result};
+
 /// A hash algorithm that an index may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -121,6 +123,15 @@ impl HashAlgorithm {
             text: text.to_owned(),
             digits: self.size() * 2,
         })
+    }
+}
+
+impl std::str::FromStr for HashAlgorithm {
+    type Err = Error;
+
+    /// Parses a name such as `xxh64`.
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_name(text).map_err(|error| Error::config(error.to_string()))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! What Python's `json` writes is read: JSON (RFC 8259), and `NaN`, `Infinity` and `-Infinity` besides.
 
+pub(crate) mod python;
 mod scan;
 
 pub(crate) use scan::{ScanError, Scanner};

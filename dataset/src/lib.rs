@@ -13,6 +13,7 @@ pub mod session;
 mod shard;
 pub mod value;
 mod verify;
+pub mod writer;
 mod xsv;
 
 pub use compression::{Compression, CompressionAlgorithm};

@@ -4,6 +4,8 @@
 
 mod columns;
 mod decode;
+mod encode;
 
 pub(crate) use columns::{ColumnError, column};
 pub(crate) use decode::{DecodeError, decode, float, integer};
+pub(crate) use encode::encode;

@@ -93,6 +93,21 @@ impl<'a> NdArray<'a> {
         }
     }
 
+    /// An array of the elements' little-endian bytes, in row-major order; `None` if they are not as many as the shape asks
+    /// for.
+    pub fn from_bytes(dtype: DType, shape: &'a [u64], bytes: &'a [u8]) -> Option<Self> {
+        Self::decode(Some(dtype), Some(shape), bytes).ok()
+    }
+
+    /// An array of elements in row-major order; `None` if they are not as many as the shape asks for, or on a machine
+    /// whose byte order is not that of the stored form.
+    pub fn from_slice<T: Element>(shape: &'a [u64], elements: &'a [T]) -> Option<Self> {
+        if cfg!(target_endian = "big") {
+            return None;
+        }
+        Self::from_bytes(T::DTYPE, shape, bytemuck::cast_slice(elements))
+    }
+
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype

@@ -14,3 +14,4 @@ mod remote;
 mod session;
 mod shard;
 mod support;
+mod writer;
