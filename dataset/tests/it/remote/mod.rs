@@ -1,4 +1,6 @@
 //! Datasets on real servers, over real sockets, with faults in between.
 
 mod faults;
+#[cfg(feature = "s3")]
+mod s3;
 mod server;
