@@ -41,6 +41,7 @@ pub struct Assignment {
     num_nodes: u64,
     ranks_per_node: u64,
     groups: Groups,
+    placement: Placement,
     grid: Arc<Grid>,
 }
 
@@ -86,7 +87,7 @@ impl Assignment {
             (Placement::NodeLocal, Groups::Regular(radix)) => Grid::node_local(radix, ranks_per_node),
             (Placement::NodeLocal, Groups::Explicit(groups)) => Grid::node_local_explicit(groups, ranks_per_node),
         };
-        Ok(Self { num_nodes, ranks_per_node, groups, grid: Arc::new(grid) })
+        Ok(Self { num_nodes, ranks_per_node, groups, placement, grid: Arc::new(grid) })
     }
 
     /// The assignment for the world that `world` is of.
@@ -118,6 +119,12 @@ impl Assignment {
     #[must_use]
     pub fn shape(&self) -> (u64, u64) {
         (self.grid.num_nodes, self.grid.ranks_per_node)
+    }
+
+    /// How groups became sample ranks.
+    #[must_use]
+    pub const fn placement(&self) -> Placement {
+        self.placement
     }
 
     /// The number of nodes.
@@ -233,20 +240,18 @@ impl Assignment {
     #[track_caller]
     pub fn logical_nodes_on(&self, node: u64) -> Vec<u64> {
         check("node", node, self.num_nodes);
-        let mut logical_nodes = Vec::new();
-        let end = (node + 1) * self.ranks_per_node;
-        let mut rank = node * self.ranks_per_node;
-        while rank < end {
-            if let Some(logical_node) = self.logical_node_of(rank)
-                && logical_nodes.last() != Some(&logical_node)
-            {
-                logical_nodes.push(logical_node);
-            }
-            rank = rank.saturating_add(self.ranks_of_same_logical_node(rank));
+        let first = node * self.ranks_per_node;
+        let last = first + (self.ranks_per_node - 1);
+        if let Groups::Regular(radix) = &self.groups {
+            let (from, to) = match self.placement {
+                Placement::NodeLocal => (first, first),
+                Placement::Mosaic if radix.is_ascending() => (first, last),
+                Placement::Mosaic => return self.logical_nodes_of(first..=last),
+            };
+            let logical_node = |rank| self.logical_node_of(rank).expect("every rank of a regular replication reads");
+            return (logical_node(from)..=logical_node(to)).collect();
         }
-        logical_nodes.sort_unstable();
-        logical_nodes.dedup();
-        logical_nodes
+        self.logical_nodes_of(first..=last)
     }
 
     /// The nodes that have ranks of a logical node, ascending.
@@ -295,16 +300,12 @@ impl Assignment {
         }
     }
 
-    /// How many ranks from `rank` on are known to be of the same logical node, so that not each needs to be looked at.
-    fn ranks_of_same_logical_node(&self, rank: u64) -> u64 {
-        let Groups::Regular(radix) = &self.groups else { return 1 };
-        match radix.run(rank) {
-            (ranks, false) => ranks,
-            (ranks, true) => {
-                let (group, _) = radix.group_and_place(rank);
-                ranks.min(self.grid.ranks_per_node - group % self.grid.ranks_per_node)
-            }
-        }
+    /// The logical nodes of some ranks, each once, ascending.
+    fn logical_nodes_of(&self, ranks: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut logical_nodes: Vec<_> = ranks.filter_map(|rank| self.logical_node_of(rank)).collect();
+        logical_nodes.sort_unstable();
+        logical_nodes.dedup();
+        logical_nodes
     }
 }
 

@@ -23,6 +23,10 @@ pub enum Placement {
     /// In general, a logical node is a connected component of the nodes, linked by the groups that span them. For groups of
     /// `k` neighbours on nodes of `P` ranks that is `lcm(P, k)` ranks. Logical nodes are numbered by their first rank.
     ///
+    /// For groups of neighbours, no other way to merge groups into equal logical nodes downloads less in all (if the number of
+    /// nodes is a multiple of that of logical nodes, as canonical nodes want it). Where groups cut across nodes, say
+    /// `rep=2,dp=3` over `rep` on 3 nodes of 2 ranks, another way might: there every node is linked to every other.
+    ///
     /// # Irregular groups
     ///
     /// Explicit groups, and ranks that read nothing, can make components with unequal numbers of groups, while all logical

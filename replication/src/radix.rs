@@ -69,13 +69,9 @@ impl Radix {
         self.axes.iter().map(|axis| coordinate(axis) * axis.stride).sum()
     }
 
-    /// How many of the ranks from `rank` on, itself included, are known to be of consecutive groups (`true`), or of the
-    /// same group (`false`).
-    pub(crate) fn run(&self, rank: u64) -> (u64, bool) {
-        match self.axes.first() {
-            Some(axis) => (axis.size - rank % axis.size, !axis.is_replicated),
-            None => (1, true),
-        }
+    /// Whether a larger rank is never of a smaller group: the case for groups of neighbours.
+    pub(crate) fn is_ascending(&self) -> bool {
+        self.axes.iter().skip(1).all(|axis| !axis.is_replicated)
     }
 
     /// The number of ranks of a logical node that is a run of neighbours: the smallest number that is a multiple of
@@ -155,5 +151,22 @@ mod tests {
     fn equal_groupings_have_equal_axes() {
         let merged = Radix::new([(2, true), (1, false), (3, true), (4, false), (1, true)]);
         assert_eq!(merged, Radix::new([(6, true), (4, false)]));
+    }
+
+    #[test]
+    fn groups_of_neighbours_ascend() {
+        for (axes, is_ascending) in [
+            (vec![], true),
+            (vec![(4, true)], true),
+            (vec![(4, false)], true),
+            (vec![(2, true), (4, false)], true),
+            (vec![(2, false), (4, true)], false),
+            (vec![(2, true), (4, false), (2, true)], false),
+        ] {
+            let radix = Radix::new(axes);
+            assert_eq!(radix.is_ascending(), is_ascending, "{radix:?}");
+            let ranks = radix.num_groups() * radix.group_size();
+            assert_eq!((0..ranks).map(|rank| radix.group_and_place(rank).0).is_sorted(), is_ascending, "{radix:?}");
+        }
     }
 }
