@@ -47,4 +47,21 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the block came from `alloc` above, so from the system's allocator, with this layout.
         unsafe { System.dealloc(block, layout) }
     }
+
+    // Not left to the default, which would hold the old and the new block at once where the system grows or shrinks one.
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > layout.size() {
+            self.add(size - layout.size());
+        } else {
+            self.used.fetch_sub(layout.size() - size, Relaxed);
+        }
+        // SAFETY: the block came from the system's allocator with this layout, and the caller vouches for the size.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.add(layout.size());
+        // SAFETY: the caller's promise about the layout is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
 }
