@@ -51,8 +51,8 @@
 //! # Limitations
 //!
 //! - Groups have equal sizes, and all nodes equal numbers of ranks.
-//! - Everything but [`Replication::explicit`] takes time and memory in the number of axes. Explicit groups are tables, of
-//!   some 50 bytes a rank.
+//! - Everything but [`Replication::explicit`] (and [`Mesh::replicate_where`], which makes these) takes time and memory in the
+//!   number of axes. Explicit groups are tables, of some 50 bytes a rank.
 
 #![forbid(unsafe_code)]
 

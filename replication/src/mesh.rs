@@ -1,5 +1,6 @@
 //! Device meshes: ranks numbered by their coordinates along named axes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -98,6 +99,53 @@ impl Mesh {
     ///
     /// If there is no such axis, or one is there twice.
     pub fn replicate<N: AsRef<str>>(&self, axes: impl IntoIterator<Item = N>) -> Result<Replication, MeshError> {
+        Ok(Replication::over(self.clone(), self.select(axes)?))
+    }
+
+    /// As [`replicate`](Self::replicate), but only the ranks for whose coordinates `reads` is true read anything.
+    ///
+    /// These are [explicit](Replication::explicit) groups: a table, made by looking at every rank. Groups that nobody is left
+    /// in are left out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`replicate`](Self::replicate).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use lockstep_replication::{Assignment, Mesh, Placement};
+    ///
+    /// // Of the four stages of a pipeline, only the first and the last need samples.
+    /// let mesh: Mesh = "pp=4,dp=2".parse()?;
+    /// let replication = mesh.replicate_where(["pp"], |at| at[0] == 0 || at[0] == 3)?;
+    /// let assignment = Assignment::new(4, 2, &replication, Placement::NodeLocal)?;
+    /// assert!(assignment.members(1).eq([1, 7]));
+    /// assert_eq!(assignment.group_of(2), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replicate_where<N: AsRef<str>>(
+        &self,
+        axes: impl IntoIterator<Item = N>,
+        mut reads: impl FnMut(&[u64]) -> bool,
+    ) -> Result<Replication, MeshError> {
+        let is_replicated = self.select(axes)?;
+        let mut groups: BTreeMap<Vec<u64>, Vec<u64>> = BTreeMap::new();
+        let mut idle = Vec::new();
+        for rank in 0..self.num_ranks() {
+            let coordinates = self.coordinates(rank).expect("a rank of the mesh");
+            if reads(&coordinates) {
+                let kept = coordinates.into_iter().zip(&is_replicated).filter(|(_, is_replicated)| !**is_replicated);
+                groups.entry(kept.map(|(coordinate, _)| coordinate).collect()).or_default().push(rank);
+            } else {
+                idle.push(rank);
+            }
+        }
+        Ok(Replication::explicit(groups.into_values(), idle))
+    }
+
+    /// Which axes are among the given ones.
+    fn select<N: AsRef<str>>(&self, axes: impl IntoIterator<Item = N>) -> Result<Vec<bool>, MeshError> {
         let mut is_replicated = vec![false; self.axes.len()];
         for name in axes {
             let name = name.as_ref();
@@ -109,7 +157,7 @@ impl Mesh {
                 return Err(MeshError::Duplicate { axis: name.to_owned() });
             }
         }
-        Ok(Replication::over(self.clone(), is_replicated))
+        Ok(is_replicated)
     }
 
     /// The axes, as (name, size), the last one fastest.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Variable, WORKER_OF_RANK_VARIABLE, WORKERS_PER_RANK_VARIABLE};
+use crate::{LAUNCHER_VARIABLE, Launcher, Variable, WORKER_OF_RANK_VARIABLE, WORKERS_PER_RANK_VARIABLE};
 
 /// Who a process is in a job: the *process world*.
 ///
@@ -226,12 +226,15 @@ impl World {
         self.num_nodes > 1
     }
 
-    /// The variables with which torchrun would start this rank, for whoever starts ranks by hand.
+    /// The variables with which torchrun would start this rank, for whoever starts ranks by hand, and the one of ours that
+    /// says that these are to be believed.
     ///
-    /// [`detect`](crate::detect()) reads the same world back from them.
+    /// [`detect`](crate::detect()) reads the same world back from them, whatever else is in the environment. Ranks that are not
+    /// all started by the same process need a `LOCKSTEP_JOB_ID` as well: see [`JobId`](crate::JobId).
     #[must_use]
-    pub fn rank_variables(&self) -> [Variable; 6] {
+    pub fn rank_variables(&self) -> [Variable; 7] {
         [
+            Variable::new(LAUNCHER_VARIABLE, Launcher::Torchrun),
             Variable::new("RANK", self.rank()),
             Variable::new("WORLD_SIZE", self.num_ranks()),
             Variable::new("LOCAL_RANK", self.rank_of_node()),

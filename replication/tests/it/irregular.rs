@@ -1,6 +1,6 @@
 //! Explicit groups: those that a mesh could make, and those that none could.
 
-use lockstep_replication::{Assignment, Placement, Replication};
+use lockstep_replication::{Assignment, Mesh, Placement, Replication};
 use proptest::prelude::*;
 
 use crate::{assign, check, meshes};
@@ -69,6 +69,34 @@ fn what_cannot_be_joined_equally_is_a_single_logical_node() {
     // Nodes with 3 and 2 groups.
     let assignment = node_local(2, 3, &[&[0], &[1], &[2], &[3], &[4]], &[5]);
     assert_eq!(assignment.shape(), (1, 5));
+}
+
+#[test]
+fn meshes_of_which_only_some_ranks_read() {
+    let mesh: Mesh = "pp=4,dp=3,tp=2".parse().expect("a mesh");
+    let whole = assign(4, 6, &mesh.replicate(["pp", "tp"]).expect("axes"), Placement::NodeLocal);
+    let everyone = mesh.replicate_where(["pp", "tp"], |_| true).expect("axes");
+    let everyone = assign(4, 6, &everyone, Placement::NodeLocal);
+    assert!((0..24).all(|rank| everyone.sample_rank_of(rank) == whole.sample_rank_of(rank)));
+
+    let ends = mesh.replicate_where(["pp", "tp"], |at| at[0] % 3 == 0).expect("axes");
+    let ends = assign(4, 6, &ends, Placement::NodeLocal);
+    check(&ends);
+    for rank in 0..24 {
+        let reads = matches!(rank / 6, 0 | 3);
+        assert_eq!(ends.group_of(rank), whole.group_of(rank).filter(|_| reads));
+    }
+    // A stage of its own per node, of which the first alone reads: others are of no logical node.
+    let first = mesh.replicate_where(["tp"], |at| at[0] == 0).expect("axes");
+    let first = assign(4, 6, &first, Placement::NodeLocal);
+    assert_eq!((first.shape(), first.num_groups(), first.default_canonical_nodes()), ((1, 3), 3, 4));
+
+    let error = mesh.replicate_where(["ep"], |_| true).expect_err("no such axis");
+    assert_eq!(error.to_string(), "there is no axis \"ep\": the mesh has pp, dp, tp");
+    // What reads must be the same in every group.
+    let corner = mesh.replicate_where(["tp"], |at| at != [0, 0, 0]).expect("axes");
+    let error = Assignment::new(4, 6, &corner, Placement::NodeLocal).expect_err("unequal");
+    assert_eq!(error.to_string(), "group 1 has 2 ranks, but group 0 has 1: groups must have equal sizes");
 }
 
 #[test]

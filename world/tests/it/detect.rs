@@ -1,6 +1,7 @@
 //! Which world an environment is.
 
 use lockstep_world::{Launcher, MapEnvironment, World, detect};
+use proptest::prelude::*;
 
 use crate::{environment, hydra, inside, open_mpi, sbatch, srun, torchrun};
 
@@ -175,4 +176,80 @@ fn what_was_read_is_listed() {
     let env = inside(&environment("RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 MASTER_PORT=7"), &srun(2, 1, 0));
     let variables: Vec<_> = detect(&env).expect("a world").variables.iter().map(ToString::to_string).collect();
     assert_eq!(variables, ["LOCAL_WORLD_SIZE=2", "RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "MASTER_PORT=7"]);
+}
+
+#[test]
+fn ranks_started_by_hand_inside_another_job() {
+    let rank = World::of_rank(2, 2, 3).expect("a rank");
+    for outer in [torchrun(2, 8, 9), srun(2, 8, 9), open_mpi(3, 4, 1, 2), hydra(3, 4, 1, 2)] {
+        let outer = outer.with("LOCKSTEP_LAUNCHER", "slurm").with("NODE_RANK", "7").with("CROSS_SIZE", "7");
+        let env = rank.rank_variables().iter().fold(outer, |env, variable| env.with(variable.name(), variable.value()));
+        expect(&env, Launcher::Torchrun, 2, 2, 3);
+    }
+}
+
+/// Names that are read, and values that make sense, nearly make sense, or do not.
+fn any_environment() -> impl Strategy<Value = MapEnvironment> {
+    let names = [
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "LOCAL_SIZE",
+        "GROUP_RANK",
+        "NODE_RANK",
+        "GROUP_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCHELASTIC_RUN_ID",
+        "TORCHELASTIC_ERROR_FILE",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "PMI_RANK",
+        "PMI_SIZE",
+        "MPI_LOCALRANKID",
+        "MPI_LOCALNRANKS",
+        "SLURM_PROCID",
+        "SLURM_NTASKS",
+        "SLURM_LOCALID",
+        "SLURM_NODEID",
+        "SLURM_NNODES",
+        "SLURM_STEP_ID",
+        "SLURM_TASKS_PER_NODE",
+        "SLURM_JOB_ID",
+        "LOCKSTEP_LAUNCHER",
+        "LOCKSTEP_JOB_ID",
+        "LOCKSTEP_WORKERS_PER_RANK",
+        "LOCKSTEP_WORKER_OF_RANK",
+    ];
+    let values = prop_oneof![
+        8 => (0..4u64).prop_map(|value| value.to_string()),
+        1 => any::<u64>().prop_map(|value| value.to_string()),
+        1 => prop::sample::select(vec!["2(x2)", "1,2", "slurm", "torchrun", "none", "/a/attempt_0/1/error.json"])
+            .prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    prop::collection::btree_map(prop::sample::select(names.to_vec()), values, 0..names.len())
+        .prop_map(|variables| variables.into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn any_environment_is_a_world_or_an_error(environment in any_environment()) {
+        match detect(&environment) {
+            Ok(detected) => {
+                prop_assert!(detected.world.worker() < detected.world.num_workers());
+                prop_assert!(!detected.job.as_str().is_empty());
+                for variable in &detected.variables {
+                    let value = environment.variables().find(|(name, _)| *name == variable.name()).expect("it was set").1;
+                    prop_assert_eq!(variable.value(), value.trim());
+                }
+            }
+            Err(error) => prop_assert!(!error.to_string().contains('\n')),
+        }
+    }
 }
