@@ -3,11 +3,13 @@
 mod cat;
 mod clean;
 mod inspect;
+mod merge;
 mod outcome;
 mod output;
 mod ps;
 mod verify;
 mod world;
+mod write;
 
 use std::process::ExitCode;
 
@@ -35,12 +37,16 @@ enum Command {
     Clean(clean::CleanArgs),
     /// What is in a dataset.
     Inspect(inspect::InspectArgs),
+    /// Makes datasets in subdirectories one.
+    Merge(merge::MergeArgs),
     /// The shared memory on this machine, and which processes hold it.
     Ps(ps::PsArgs),
     /// Checks every size, hash and sample of a dataset.
     Verify(verify::VerifyArgs),
     /// Who this process is in its job, and which variables say so.
     World,
+    /// Writes a dataset from JSON lines, CSV or Parquet.
+    Write(write::WriteArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,8 +61,10 @@ fn dispatch(command: Command, output: &mut Output) -> anyhow::Result<Outcome> {
         Command::Cat(args) => cat::run(&args, output),
         Command::Clean(args) => clean::run(&args, output),
         Command::Inspect(args) => inspect::run(&args, output),
+        Command::Merge(args) => merge::run(&args, output),
         Command::Ps(args) => ps::run(&args, output),
         Command::Verify(args) => verify::run(&args, output),
         Command::World => world::run(output),
+        Command::Write(args) => write::run(&args, output),
     }
 }

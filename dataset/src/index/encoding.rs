@@ -153,6 +153,15 @@ fn parse_shape(text: &str, dtype: DType) -> Option<Box<[u64]>> {
         .collect()
 }
 
+impl std::str::FromStr for Encoding {
+    type Err = crate::Error;
+
+    /// Parses the name of an encoding of MDS columns, such as `ndarray:uint8:8,8`.
+    fn from_str(name: &str) -> crate::Result<Self> {
+        Self::mds(name).map_err(|error| crate::Error::config(error.to_string()))
+    }
+}
+
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

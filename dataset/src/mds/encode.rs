@@ -1,7 +1,5 @@
 //! Values into the bytes of columns.
 
-use half::f16;
-
 use super::decode::{DecodeError, decode};
 use crate::index::Encoding;
 use crate::json::Scanner;
@@ -108,10 +106,7 @@ fn scalar(encoding: &Encoding, dtype: DType, value: &Value<'_>) -> Result<Scalar
         DType::Int32 => fit!(Int32),
         DType::UInt64 => fit!(UInt64),
         DType::Int64 => fit!(Int64),
-        DType::Float16 => Scalar::Float16(f16::from_f64(float()?)),
-        #[expect(clippy::cast_possible_truncation, reason = "rounding to the type's precision is asked for")]
-        DType::Float32 => Scalar::Float32(float()? as f32),
-        DType::Float64 => Scalar::Float64(float()?),
+        DType::Float16 | DType::Float32 | DType::Float64 => Scalar::from_f64(dtype, float()?).ok_or_else(kind)?,
     })
 }
 

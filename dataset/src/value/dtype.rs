@@ -51,7 +51,8 @@ impl DType {
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    /// The type that numpy calls `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 

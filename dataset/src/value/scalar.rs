@@ -56,6 +56,17 @@ impl Scalar {
         })
     }
 
+    /// A floating-point number rounded to the precision of `dtype`; `None` for types of integers.
+    pub fn from_f64(dtype: DType, value: f64) -> Option<Self> {
+        match dtype {
+            DType::Float16 => Some(Self::Float16(f16::from_f64(value))),
+            #[expect(clippy::cast_possible_truncation, reason = "rounding to the type's precision is asked for")]
+            DType::Float32 => Some(Self::Float32(value as f32)),
+            DType::Float64 => Some(Self::Float64(value)),
+            _ => None,
+        }
+    }
+
     /// The value's bytes, little-endian: the first `dtype().size()` of the array, whose rest is zero.
     pub fn to_le_bytes(self) -> [u8; 8] {
         fn widen<const N: usize>(bytes: [u8; N]) -> [u8; 8] {
