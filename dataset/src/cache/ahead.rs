@@ -1,6 +1,6 @@
 //! Fetches shards before they are asked for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
@@ -26,10 +26,17 @@ pub(crate) struct FetchAhead {
 struct Shared {
     stock: Arc<Stock>,
     bounds: Ahead,
-    plan: Mutex<Plan>,
+    plans: Mutex<Plans>,
     changed: Condvar,
     /// Held from taking a shard until there is room for it, so that room goes to what is needed first.
     turn: Mutex<()>,
+}
+
+/// A plan for each reader.
+#[derive(Default)]
+struct Plans {
+    of_readers: BTreeMap<u64, Plan>,
+    closed: bool,
 }
 
 #[derive(Default)]
@@ -37,35 +44,39 @@ struct Plan {
     upcoming: Option<Upcoming>,
     /// Taken from `upcoming` and too large for now.
     next: Option<usize>,
-    /// Fetched, or being fetched, and not used yet.
-    held: HashMap<usize, Held>,
-    held_bytes: u64,
-    /// How many were taken from `upcoming`.
-    taken: u64,
+    /// Fetched, or being fetched, and not used yet, in order.
+    held: VecDeque<Held>,
     /// Used before they were taken from `upcoming`.
     used: HashSet<usize>,
+    /// How often readers waited for downloads of their own since they last used something of this plan.
+    misses: usize,
     /// Set when the plan is not wanted any more.
     abandoned: Arc<AtomicBool>,
-    closed: bool,
 }
 
 struct Held {
+    shard: usize,
     bytes: u64,
-    /// When it was taken from `upcoming`.
-    turn: u64,
     /// Tells other processes. `None` where they cannot be told, which costs no more than a second download.
     _announced: Option<SharedByte>,
 }
 
+/// Something to fetch.
+struct Task {
+    reader: u64,
+    shard: usize,
+    abandoned: Arc<AtomicBool>,
+}
+
 impl FetchAhead {
     pub(crate) fn new(stock: Arc<Stock>, bounds: Ahead) -> Self {
-        let shared = Shared { stock, bounds, plan: Mutex::default(), changed: Condvar::new(), turn: Mutex::default() };
+        let shared = Shared { stock, bounds, plans: Mutex::default(), changed: Condvar::new(), turn: Mutex::default() };
         Self { shared: Arc::new(shared), start: Once::new() }
     }
 
-    /// Starts over with another plan.
-    pub(crate) fn replace(&self, upcoming: Upcoming) {
-        self.shared.replace(Plan { upcoming: Some(upcoming), ..Plan::default() });
+    /// Gives a reader another plan.
+    pub(crate) fn replace(&self, reader: u64, upcoming: Upcoming) {
+        self.shared.replace(reader, Plan { upcoming: Some(upcoming), ..Plan::default() });
         self.start.call_once(|| {
             for _ in 0..self.shared.bounds.threads.max(1) {
                 let shared = Arc::clone(&self.shared);
@@ -87,23 +98,27 @@ impl FetchAhead {
 
 impl Drop for FetchAhead {
     fn drop(&mut self) {
-        self.shared.replace(Plan { closed: true, ..Plan::default() });
+        let plans = std::mem::replace(&mut *self.shared.plans(), Plans { closed: true, ..Plans::default() });
+        plans.of_readers.values().for_each(|plan| plan.abandoned.store(true, Ordering::Relaxed));
+        self.shared.changed.notify_all();
     }
 }
 
 impl Shared {
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    fn plans(&self) -> MutexGuard<'_, Plans> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace(&self, plan: Plan) {
-        let before = std::mem::replace(&mut *self.plan(), plan);
-        before.abandoned.store(true, Ordering::Relaxed);
+    fn replace(&self, reader: u64, plan: Plan) {
+        let before = self.plans().of_readers.insert(reader, plan);
+        if let Some(before) = before {
+            before.abandoned.store(true, Ordering::Relaxed);
+        }
         self.changed.notify_all();
     }
 
     fn used(&self, shard: usize, was_there: bool) {
-        let released = self.plan().used(shard, was_there);
+        let released = self.plans().used(shard, was_there);
         // Unlocked where nobody waits for it.
         drop(released);
         self.changed.notify_all();
@@ -112,49 +127,82 @@ impl Shared {
     fn work(&self) {
         loop {
             let mut turn = Some(self.turn.lock().unwrap_or_else(PoisonError::into_inner));
-            let Some((shard, abandoned)) = self.take() else { return };
+            let Some(task) = self.take() else { return };
             loop {
-                match self.stock.fetch_ahead(shard, &abandoned, || drop(turn.take())) {
+                match self.stock.fetch_ahead(task.shard, &task.abandoned, || drop(turn.take())) {
                     Ok(true) => break,
                     Ok(false) => {}
                     Err(error) => {
-                        tracing::debug!(shard, %error, "could not fetch a shard ahead");
+                        tracing::debug!(shard = task.shard, %error, "could not fetch a shard ahead");
                         // The reader will try itself and find out.
-                        let released = self.plan().release(shard);
+                        let released = self.plans().release(&task);
                         drop(released);
                         break;
                     }
                 }
                 // There is no room: until a shard is used here, or others make some.
-                let plan = self.plan();
-                if abandoned.load(Ordering::Relaxed) || !plan.held.contains_key(&shard) {
+                let plans = self.plans();
+                if task.abandoned.load(Ordering::Relaxed) || !plans.holds(&task) {
                     break;
                 }
-                drop(self.changed.wait_timeout(plan, PAUSE).unwrap_or_else(PoisonError::into_inner));
+                drop(self.changed.wait_timeout(plans, PAUSE).unwrap_or_else(PoisonError::into_inner));
             }
         }
     }
 
     /// The next shard to fetch, when there may be one more. `None`: that was all.
-    fn take(&self) -> Option<(usize, Arc<AtomicBool>)> {
-        let mut plan = self.plan();
+    fn take(&self) -> Option<Task> {
+        let mut plans = self.plans();
         loop {
-            if plan.closed {
+            if plans.closed {
                 return None;
             }
-            if let Some(shard) =
-                plan.next_within(&self.bounds, |shard| self.bytes_of(shard), |shard| self.stock.is_pinned(shard))
+            let bytes_of = |shard: usize| self.stock.index.shards()[shard].raw_bytes();
+            if let Some((reader, shard)) =
+                plans.next_within(&self.bounds, bytes_of, |shard| self.stock.is_pinned(shard))
             {
                 let announced = self.stock.announce(shard).ok().flatten();
-                plan.hold(shard, self.bytes_of(shard), announced);
-                return Some((shard, Arc::clone(&plan.abandoned)));
+                return plans.hold(reader, Held { shard, bytes: bytes_of(shard), _announced: announced });
             }
-            plan = self.changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
+            plans = self.changed.wait(plans).unwrap_or_else(PoisonError::into_inner);
         }
     }
+}
 
-    fn bytes_of(&self, shard: usize) -> u64 {
-        self.stock.index.shards()[shard].raw_bytes()
+impl Plans {
+    /// The next shard of the reader who has the fewest.
+    fn next_within(
+        &mut self,
+        bounds: &Ahead,
+        bytes_of: impl Fn(usize) -> u64,
+        is_pinned: impl Fn(usize) -> bool,
+    ) -> Option<(u64, usize)> {
+        // All readers together keep within the bounds.
+        let readers = self.of_readers.len().max(1);
+        let share = Ahead { shards: bounds.shards / readers, bytes: bounds.bytes / readers as u64, ..*bounds };
+        let mut order: Vec<_> = self.of_readers.iter_mut().collect();
+        order.sort_by_key(|(_, plan)| plan.held.len());
+        order.into_iter().find_map(|(&reader, plan)| Some((reader, plan.next_within(&share, &bytes_of, &is_pinned)?)))
+    }
+
+    fn hold(&mut self, reader: u64, held: Held) -> Option<Task> {
+        let plan = self.of_readers.get_mut(&reader)?;
+        let task = Task { reader, shard: held.shard, abandoned: Arc::clone(&plan.abandoned) };
+        plan.held.push_back(held);
+        Some(task)
+    }
+
+    fn holds(&self, task: &Task) -> bool {
+        self.of_readers.get(&task.reader).is_some_and(|plan| plan.holds(task.shard))
+    }
+
+    fn release(&mut self, task: &Task) -> Option<Held> {
+        self.of_readers.get_mut(&task.reader)?.release(task.shard)
+    }
+
+    fn used(&mut self, shard: usize, was_there: bool) -> Vec<Held> {
+        let alone = self.of_readers.len() == 1;
+        self.of_readers.values_mut().filter_map(|plan| plan.used(shard, was_there, alone)).collect()
     }
 }
 
@@ -174,43 +222,44 @@ impl Plan {
                 Some(shard) => shard,
                 None => self.upcoming.as_mut()?.next()?,
             };
-            if !self.used.remove(&shard) && !self.held.contains_key(&shard) && !is_pinned(shard) {
+            if !self.used.remove(&shard) && !self.holds(shard) && !is_pinned(shard) {
                 break shard;
             }
         };
-        if !self.held.is_empty() && self.held_bytes.saturating_add(bytes_of(shard)) > bounds.bytes {
+        let held_bytes = self.held.iter().fold(0_u64, |sum, held| sum.saturating_add(held.bytes));
+        if !self.held.is_empty() && held_bytes.saturating_add(bytes_of(shard)) > bounds.bytes {
             self.next = Some(shard);
             return None;
         }
         Some(shard)
     }
 
-    fn hold(&mut self, shard: usize, bytes: u64, announced: Option<SharedByte>) {
-        self.taken += 1;
-        self.held_bytes += bytes;
-        self.held.insert(shard, Held { bytes, turn: self.taken, _announced: announced });
+    fn holds(&self, shard: usize) -> bool {
+        self.held.iter().any(|held| held.shard == shard)
     }
 
     fn release(&mut self, shard: usize) -> Option<Held> {
-        let held = self.held.remove(&shard)?;
-        self.held_bytes -= held.bytes;
-        Some(held)
+        let place = self.held.iter().position(|held| held.shard == shard)?;
+        self.held.remove(place)
     }
 
-    /// Releases what the reader has just asked for, and what came before it in the plan: that was passed over, since the
-    /// reader had kept it open.
-    fn used(&mut self, shard: usize, was_there: bool) -> Vec<Held> {
-        let turn = match self.held.get(&shard) {
-            Some(held) => held.turn,
-            None if self.upcoming.is_none() => return Vec::new(),
-            None => {
-                self.used.insert(shard);
-                // A reader that waited for a download of its own is beyond all that was fetched for it.
-                if was_there { 0 } else { self.taken }
-            }
-        };
-        let passed: Vec<_> = self.held.iter().filter(|(_, held)| held.turn <= turn).map(|(&shard, _)| shard).collect();
-        passed.into_iter().filter_map(|shard| self.release(shard)).collect()
+    /// Notes that a shard was asked for. `alone`: by the reader whose plan this is.
+    fn used(&mut self, shard: usize, was_there: bool, alone: bool) -> Option<Held> {
+        if let Some(held) = self.release(shard) {
+            self.misses = 0;
+            return Some(held);
+        }
+        if alone {
+            self.used.insert(shard);
+        }
+        // A shard that a reader had open when it came up in the plan, and has closed since, will not be asked for.
+        // Somebody who waits for downloads again and again while nothing that is held is used has passed it over.
+        self.misses += usize::from(!was_there);
+        if self.misses <= self.held.len() {
+            return None;
+        }
+        self.misses = 0;
+        self.held.pop_front()
     }
 }
 
@@ -224,55 +273,62 @@ impl fmt::Debug for FetchAhead {
 mod tests {
     use super::*;
 
-    fn plan(shards: impl Iterator<Item = usize> + Send + 'static) -> Plan {
-        Plan { upcoming: Some(Box::new(shards)), ..Plan::default() }
+    fn plans<const N: usize>(of_readers: [Upcoming; N]) -> Plans {
+        let plan = |upcoming| Plan { upcoming: Some(upcoming), ..Plan::default() };
+        Plans { of_readers: (0..).zip(of_readers.map(plan)).collect(), closed: false }
     }
 
-    fn take(plan: &mut Plan, bounds: &Ahead) -> Option<usize> {
-        let shard = plan.next_within(bounds, |_| 10, |shard| shard == 99)?;
-        plan.hold(shard, 10, None);
-        Some(shard)
+    fn take(plans: &mut Plans, bounds: &Ahead) -> Option<usize> {
+        let (reader, shard) = plans.next_within(bounds, |_| 10, |shard| shard == 99)?;
+        plans.hold(reader, Held { shard, bytes: 10, _announced: None }).map(|task| task.shard)
     }
 
     #[test]
     fn no_more_is_held_than_the_bounds_allow() {
-        let mut plan = plan(0..);
+        let mut plans = plans([Box::new(0..)]);
         let bounds = Ahead { shards: 3, bytes: 1000, threads: 1 };
-        assert_eq!([(); 4].map(|()| take(&mut plan, &bounds)), [Some(0), Some(1), Some(2), None]);
-        assert_eq!(plan.used(0, true).len(), 1);
+        assert_eq!([(); 4].map(|()| take(&mut plans, &bounds)), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(plans.used(1, true).len(), 1);
         let bounds = Ahead { shards: 9, bytes: 35, threads: 1 };
-        assert_eq!([(); 2].map(|()| take(&mut plan, &bounds)), [Some(3), None]);
-        assert_eq!(plan.used(1, true).len(), 1);
-        assert_eq!(take(&mut plan, &bounds), Some(4), "what was too much for a while is not forgotten");
-        assert_eq!(plan.held_bytes, 30);
+        assert_eq!([(); 2].map(|()| take(&mut plans, &bounds)), [Some(3), None]);
+        assert_eq!(plans.used(0, true).len(), 1);
+        assert_eq!(take(&mut plans, &bounds), Some(4), "what was too much for a while is not forgotten");
     }
 
     #[test]
     fn one_shard_is_always_allowed() {
-        let mut plan = plan(0..);
+        let mut plans = plans([Box::new(0..)]);
         let bounds = Ahead { shards: 0, bytes: 0, threads: 1 };
-        assert_eq!([(); 2].map(|()| take(&mut plan, &bounds)), [Some(0), None]);
+        assert_eq!([(); 2].map(|()| take(&mut plans, &bounds)), [Some(0), None]);
+    }
+
+    #[test]
+    fn readers_share_the_bounds_and_who_has_least_comes_first() {
+        let mut plans = plans([Box::new(0..), Box::new(100..)]);
+        let bounds = Ahead { shards: 4, bytes: 1000, threads: 1 };
+        let taken = [(); 5].map(|()| take(&mut plans, &bounds));
+        assert_eq!(taken, [Some(0), Some(100), Some(1), Some(101), None]);
+        assert_eq!(plans.used(100, true).len(), 1);
+        assert_eq!([(); 2].map(|()| take(&mut plans, &bounds)), [Some(102), None]);
     }
 
     #[test]
     fn what_the_reader_had_first_is_skipped() {
-        let mut plan = plan([4, 5, 99, 4, 5, 6].into_iter());
+        let mut plans = plans([Box::new([4, 5, 99, 4, 5, 6].into_iter())]);
         let bounds = Ahead { shards: 9, bytes: 1000, threads: 1 };
-        assert!(plan.used(4, true).is_empty());
-        assert_eq!([(); 4].map(|()| take(&mut plan, &bounds)), [Some(5), Some(4), Some(6), None]);
+        assert!(plans.used(4, true).is_empty());
+        assert_eq!([(); 4].map(|()| take(&mut plans, &bounds)), [Some(5), Some(4), Some(6), None]);
     }
 
     #[test]
-    fn what_the_reader_passed_over_is_let_go() {
-        let mut plan = plan(0..);
-        let bounds = Ahead { shards: 4, bytes: 1000, threads: 1 };
-        for shard in 0..4 {
-            assert_eq!(take(&mut plan, &bounds), Some(shard));
-        }
-        assert_eq!(plan.used(2, true).len(), 3, "0 and 1 were open already");
-        assert_eq!((plan.held.len(), plan.held_bytes), (1, 10));
-        assert!(plan.used(17, true).is_empty(), "another reader's, perhaps");
-        assert_eq!(plan.used(18, false).len(), 1, "the reader is ahead of us");
-        assert_eq!((plan.held.len(), plan.held_bytes), (0, 0));
+    fn what_the_reader_passed_over_is_let_go_in_time() {
+        let mut plans = plans([Box::new(0..)]);
+        let bounds = Ahead { shards: 2, bytes: 1000, threads: 1 };
+        assert_eq!([(); 3].map(|()| take(&mut plans, &bounds)), [Some(0), Some(1), None]);
+        assert!(
+            plans.used(50, true).is_empty() && plans.used(51, false).is_empty() && plans.used(52, false).is_empty()
+        );
+        assert_eq!(plans.used(53, false).len(), 1, "nothing that is held was used, and the reader waits");
+        assert_eq!(take(&mut plans, &bounds), Some(2));
     }
 }

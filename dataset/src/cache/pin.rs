@@ -128,8 +128,9 @@ impl Cache {
         Ok(Pin { stock: Arc::clone(&self.stock), shard, lock: Some(lock) })
     }
 
-    /// Fetches shards ahead of use, in the background, within the bounds of [`Ahead`](super::Ahead). `upcoming` has those that will be
-    /// asked for, in order, and takes the place of what was given before. A shard counts as used when it was pinned.
+    /// Fetches shards ahead of use, in the background, within the bounds of [`Ahead`](super::Ahead). `upcoming` has those
+    /// that will be asked for, in order, and takes the place of what was given before. A shard counts as used when it is
+    /// pinned.
     ///
     /// Failures are left to the reader to find, and so are numbers of shards that are not in the index.
     pub fn prefetch<I>(&self, upcoming: I)
@@ -137,9 +138,19 @@ impl Cache {
         I: IntoIterator<Item = usize>,
         I::IntoIter: Send + 'static,
     {
+        self.prefetch_for(0, upcoming);
+    }
+
+    /// As [`prefetch`](Self::prefetch), for one of several readers that share this cache, such as threads: each has a plan
+    /// of its own, and they share the bounds. `reader` is any number that tells them apart.
+    pub fn prefetch_for<I>(&self, reader: u64, upcoming: I)
+    where
+        I: IntoIterator<Item = usize>,
+        I::IntoIter: Send + 'static,
+    {
         let shards = self.index().shards().len();
         if self.stock.shelf.is_some() {
-            self.ahead.replace(Box::new(upcoming.into_iter().filter(move |&shard| shard < shards)));
+            self.ahead.replace(reader, Box::new(upcoming.into_iter().filter(move |&shard| shard < shards)));
         }
     }
 
