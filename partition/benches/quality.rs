@@ -66,6 +66,7 @@ struct Epoch {
     positions: Vec<u64>,
     /// How many of them make up a global batch.
     batch: usize,
+    nodes: usize,
 }
 
 impl Epoch {
@@ -91,7 +92,8 @@ impl Epoch {
                 }
             }
         }
-        Self { positions, batch: usize::try_from(nodes * ranks * slots).expect("a small batch") }
+        let [batch, nodes] = [nodes * ranks * slots, nodes].map(|count| usize::try_from(count).expect("a small job"));
+        Self { positions, batch, nodes }
     }
 
     /// Prints a row; returns the quality.
@@ -124,11 +126,10 @@ impl Epoch {
 
     /// The most shards that a node is in the midst of, as a part of all it reads; the node for which that is most.
     fn open_shards(&self, shards: &[u64]) -> f64 {
-        let per_node = self.batch / NODES as usize;
+        let per_node = self.batch / self.nodes;
         let mut most = 0.0_f64;
-        for node in 0..NODES as usize {
-            let read: Vec<u64> =
-                shards.chunks(per_node).skip(node).step_by(NODES as usize).flatten().copied().collect();
+        for node in 0..self.nodes {
+            let read: Vec<u64> = shards.chunks(per_node).skip(node).step_by(self.nodes).flatten().copied().collect();
             let (mut first, mut last) = (HashMap::new(), HashMap::new());
             for (time, &shard) in read.iter().enumerate() {
                 first.entry(shard).or_insert(time);

@@ -3,7 +3,7 @@
 use std::{hint::black_box, time::Instant};
 
 use lockstep_partition::{
-    Global, Order, Permutation, ShuffleUnits, Windowed,
+    CanonicalSubset, Global, Order, Permutation, ShuffleUnits, Windowed,
     shuffle::{ShuffleAlgorithm, ShuffleSpec},
 };
 
@@ -81,18 +81,32 @@ fn fastest(calls: u64, run: impl Fn(u64)) -> f64 {
 }
 
 fn next_ids(calls: u64) {
-    println!("next id, ns a call; a chain of calls waits for every one of them");
-    println!("{:<40}{:>12}{:>12}", "", "next", "chained");
-    let row = |name: &str, order: &dyn Order| {
+    println!(
+        "next id, ns a call; a chain of calls waits for each of them; ratio: of the next id to one held in memory"
+    );
+    println!("{:<40}{:>12}{:>12}{:>10}", "", "next", "chained", "ratio");
+    let row = |name: &str, order: &dyn Order, held: Option<f64>| {
         let next = per_call(calls, order.len(), |position| order.at(position));
         let chained = per_chained_call(calls / 4, order.len(), |position| order.at(position));
-        println!("{name:<40}{next:>12.1}{chained:>12.1}");
+        println!("{name:<40}{next:>12.1}{chained:>12.1}{:>9.1}x", next / held.unwrap_or(next));
+        next
     };
-    row("global-v1 of 10^9", &Global::new(1_000_000_000, 9176, 3));
+    let small = ShuffleUnits::from_runs([(4096, 4096)]).expect("samples that can be counted");
+    let held = ShuffleSpec { algorithm: ShuffleAlgorithm::Py1e, ..spec(8, 1 << 18) };
+    let held = held.build(&small, CanonicalSubset::strided(0, 7, 8)).expect("an order");
+    let held = {
+        // The last canonical node is not held, so that nodes are looked up as they are in a job.
+        let len = held.len() / 8 * 7;
+        let next = per_call(calls, len, |position| held.at(position));
+        let chained = per_chained_call(calls / 4, len, |position| held.at(position) % len);
+        println!("{:<40}{next:>12.1}{chained:>12.1}{:>9.1}x", "py1e of 16.8 million, held in memory", 1.0);
+        next
+    };
+    row("global-v1 of 10^9", &Global::new(1_000_000_000, 9176, 3), Some(held));
     for (name, units) in datasets() {
         for block_size in [1 << 18, (1 << 18) + 1] {
             let order = Windowed::new(&spec(8, block_size), &units).expect("an order");
-            row(&format!("{name}, {block_size}"), &order);
+            row(&format!("{name}, {block_size}"), &order, Some(held));
         }
     }
     println!();
@@ -100,27 +114,22 @@ fn next_ids(calls: u64) {
 
 /// The lengths at which a permutation has the most, the least and some work.
 fn worst_lengths(calls: u64) {
-    println!("a permutation alone, by length");
+    println!("a permutation alone, by length; ratio: of the next number to that of 2^30");
     println!("{:<40}{:>12}{:>12}{:>10}", "", "next", "chained", "ratio");
-    let mut worst = (0.0, 0);
-    let mut row = |len: u64, print: bool| {
+    let measured = |len: u64| {
         let permutation = Permutation::new(len, 9176, 3);
         let next = per_call(calls, len, |position| permutation.at(position));
-        let chained = per_chained_call(calls, len, |position| permutation.at(position));
-        if chained > worst.0 {
-            worst = (chained, len);
-        }
-        if print {
-            println!("{len:<40}{next:>12.1}{chained:>12.1}{:>9.1}x", chained / next);
-        }
+        (next, per_chained_call(calls, len, |position| permutation.at(position)))
     };
-    for len in [1000, 1_000_000_000, 1 << 30, (1 << 30) + 1, 1 << 40, (1 << 40) + 1, 1 << 62] {
-        row(len, true);
+    let (reference, _) = measured(1 << 30);
+    let row = |name: String, (next, chained): (f64, f64)| {
+        println!("{name:<40}{next:>12.1}{chained:>12.1}{:>9.1}x", next / reference);
+    };
+    for len in [1000, 1_000_000_000, (1 << 30) + 1, 1 << 40, (1 << 40) + 1, 1 << 62] {
+        row(len.to_string(), measured(len));
     }
-    for bits in 1..62 {
-        for len in [(1 << bits) + 1, (1 << bits) + (1 << (bits / 2)) + 1, (1 << bits) - 1] {
-            row(len, false);
-        }
-    }
-    println!("the slowest of 190 lengths around powers of two is {}: {:.1} ns, chained", worst.1, worst.0);
+    let lengths = (1..62).flat_map(|bits| [(1 << bits) + 1, (1 << bits) + (1 << (bits / 2)) + 1, (1 << bits) - 1]);
+    let worst = lengths.map(|len| (measured(len), len)).max_by(|left, right| left.0.1.total_cmp(&right.0.1));
+    let (times, len) = worst.expect("lengths");
+    row(format!("{len}, the slowest around powers of two"), times);
 }

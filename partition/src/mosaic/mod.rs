@@ -109,3 +109,28 @@ impl Job<'_> {
         Ok(scaled(0.75)..scaled(1.25))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Order as _;
+
+    /// Orders of more than 2^32 samples do not fit into a test, but their type of ids does.
+    #[test]
+    fn wide_ids_equal_narrow_ones() {
+        let units = ShuffleUnits::from_sizes((0..200).map(|shard| shard * 37 % 100)).unwrap();
+        for algorithm in ShuffleAlgorithm::ALL.into_iter().filter(|algorithm| !algorithm.is_seekable()) {
+            let spec = ShuffleSpec { algorithm, canonical_nodes: 6, seed: 3, epoch: 1, block_size: 700 };
+            let cut = CanonicalCut::new(units.num_samples(), spec.canonical_nodes);
+            let subset = CanonicalSubset::strided(1, 1, 2);
+            let job = Job { spec: &spec, units: &units, cut, subset };
+            let (narrow, wide) = (job.run::<u32>().unwrap(), job.run::<u64>().unwrap());
+            assert_eq!(narrow.iter().copied().map(u64::from).collect::<Vec<_>>(), wide);
+            let narrow = Held::new(algorithm, cut, subset, Ids::Narrow(narrow)).unwrap();
+            let wide = Held::new(algorithm, cut, subset, Ids::Wide(wide)).unwrap();
+            for position in cut.range(3) {
+                assert_eq!(narrow.at(position), wide.at(position));
+            }
+        }
+    }
+}

@@ -36,7 +36,7 @@ impl ShuffleSpec {
         if self.canonical_nodes == 0 {
             return Err(ShuffleError::NoCanonicalNodes);
         }
-        if units.num_samples() >= 1 << 63 {
+        if units.num_samples() > 1 << 63 {
             return Err(ShuffleError::TooManySamples { samples: units.num_samples() });
         }
         match self.algorithm {
@@ -80,20 +80,20 @@ pub enum ShuffleError {
         most: u64,
     },
     /// More samples than ids.
-    #[error("cannot shuffle {samples} samples; use less than 2^63")]
+    #[error("cannot shuffle {samples} samples; use at most 2^63")]
     TooManySamples {
         /// How many samples there are.
         samples: u64,
     },
-    /// Not enough memory for an order that is held in memory.
+    /// Not enough memory for what the order holds.
     #[error(
-        "cannot get the memory to shuffle {samples} samples with {algorithm}; use windowed, which takes none, or hold \
-         fewer canonical nodes"
+        "cannot get the memory to shuffle {samples} samples with {algorithm}; use fewer canonical nodes, or another algorithm: \
+         global takes none, and windowed little"
     )]
     OutOfMemory {
         /// Which algorithm.
         algorithm: ShuffleAlgorithm,
-        /// How many samples were to be held.
+        /// How many samples were to be shuffled, or held.
         samples: u64,
     },
 }

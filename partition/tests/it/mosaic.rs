@@ -4,9 +4,14 @@ use lockstep_partition::{
     CanonicalSubset, Order, ShuffleUnits, canonical_range,
     shuffle::{ShuffleAlgorithm, ShuffleError, ShuffleSpec},
 };
+use proptest::prelude::*;
 use serde::Deserialize;
 
 use crate::golden;
+
+/// The algorithms written down plainly.
+#[path = "../../benches/shuffle/plain.rs"]
+mod plain;
 
 #[derive(Deserialize)]
 struct Row {
@@ -129,5 +134,41 @@ fn orders_that_cannot_be_held_are_refused() {
     for algorithm in ShuffleAlgorithm::ALL.into_iter().filter(|algorithm| !algorithm.is_seekable()) {
         let error = spec(algorithm, 2, 1 << 18).build(&units, CanonicalSubset::ALL).expect_err("no memory");
         assert!(matches!(error, ShuffleError::OutOfMemory { .. }), "{error}");
+    }
+}
+
+/// Shards of many sizes: some of none, some larger than blocks.
+fn sizes() -> impl Strategy<Value = Vec<u64>> {
+    prop_oneof![
+        prop::collection::vec(0_u64..50, 1..60),
+        prop::collection::vec(1_u64..3000, 1..20),
+        prop::collection::vec(20_000_u64..60_000, 1..3),
+        (1_u64..2000, 1_usize..20).prop_map(|(size, count)| vec![size; count]),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn orders_equal_the_plain_algorithms(
+        sizes in sizes(),
+        nodes in 1_u64..12,
+        seed in 0..u64::MAX / 2,
+        epoch in 0_u64..100,
+        block_size in prop_oneof![2_u64..100, 1000_u64..20_000, Just(1 << 18)],
+    ) {
+        let units = ShuffleUnits::from_sizes(sizes.iter().copied()).unwrap();
+        let nodes = nodes.min(units.num_samples().max(1));
+        for algorithm in ShuffleAlgorithm::ALL.into_iter().filter(|algorithm| !algorithm.is_seekable()) {
+            let spec = ShuffleSpec { algorithm, canonical_nodes: nodes, seed, epoch, block_size };
+            if units.num_samples() == 0 {
+                continue;
+            }
+            let expected = plain::shuffle(&sizes, &spec);
+            let order = spec.build(&units, CanonicalSubset::ALL).unwrap();
+            let ids: Vec<u64> = (0..order.len()).map(|position| order.at(position)).collect();
+            prop_assert!(ids == expected, "{:?} of {:?}", spec, sizes);
+        }
     }
 }
