@@ -23,6 +23,7 @@ pub(crate) const FIXED_SIZE: usize = 2 * LINE;
 pub(crate) const SLOT_SIZE: usize = 64;
 
 const COUNTER_AT: usize = LINE;
+const TOLD_IN_SLOT: usize = 4;
 const TOKEN_IN_SLOT: usize = 8;
 
 /// How often who waits looks whether the others are alive. Several times in the second within which it is promised.
@@ -128,7 +129,11 @@ impl Barrier {
             }
             limit.map(|limit| limit.saturating_sub(waited))
         };
-        protocol::agree(memory, self.member.who(), token, self.spins, left).map_err(|verdict| memory.explain(verdict))
+        let me = self.member.who();
+        protocol::agree(memory, me, token, self.spins, left).map_err(|verdict| {
+            memory.told_of(me).store(1, Ordering::Release);
+            memory.explain(verdict)
+        })
     }
 
     /// Which participant's handle this is.
@@ -175,6 +180,11 @@ impl Memory {
         self.cell(FIXED_SIZE + who * SLOT_SIZE)
     }
 
+    /// Not zero once a participant has seen that the barrier failed, after which it may leave and nobody is to blame it.
+    fn told_of(&self, who: usize) -> &AtomicU32 {
+        self.cell(FIXED_SIZE + who * SLOT_SIZE + TOLD_IN_SLOT)
+    }
+
     fn token_of(&self, who: usize) -> &AtomicU64 {
         self.cell(FIXED_SIZE + who * SLOT_SIZE + TOKEN_IN_SLOT)
     }
@@ -183,6 +193,13 @@ impl Memory {
     fn missing(&self) -> Vec<usize> {
         let generation = protocol::undecided(self.word());
         (0..self.participants()).filter(|&who| self.mark(who) != generation.wrapping_add(1)).collect()
+    }
+
+    /// Who died or left before it could know that the barrier failed.
+    fn lost(&self) -> Vec<usize> {
+        let mut gone = self.roster.gone();
+        gone.retain(|&who| self.told_of(who).load(Ordering::Acquire) == 0);
+        gone
     }
 
     /// All whom a verdict concerns: whom it names, and whoever else it would be said of now.
@@ -194,7 +211,7 @@ impl Memory {
             others
         };
         match verdict {
-            Verdict::Lost(who) => BarrierError::PeerLost { who: with(self.roster.gone(), who) },
+            Verdict::Lost(who) => BarrierError::PeerLost { who: with(self.lost(), who) },
             Verdict::Diverged(who) => {
                 let generation = protocol::undecided(self.word());
                 BarrierError::Diverged { who: with(protocol::minority(self, generation), who) }

@@ -1,12 +1,15 @@
 //! `FileLock` between handles and processes.
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lockstep_filelock::{FileLock, LockError, Wait};
+use lockstep_filelock::{ByteLocks, FileLock, LockError, Wait};
+use nix::unistd::{ForkResult, fork};
 
 use crate::helper::{Helper, job, listen, say};
 
@@ -43,8 +46,39 @@ fn helper_of_files() {
             listen();
             drop(lock);
         }
+        ["hold and fork", path] => hold_and_fork(path),
         other => panic!("no such job: {other:?}"),
     }
+}
+
+/// Forks with locks held. The child uses and drops everything it inherits, and lives until it is told not to.
+#[expect(unsafe_code, reason = "fork is")]
+fn hold_and_fork(path: &str) {
+    let lock = FileLock::exclusive(path, AGES).expect("it becomes free");
+    let bytes = ByteLocks::open(format!("{path}.bytes")).expect("it can be created");
+    let byte = bytes.exclusive(7, AGES).expect("it becomes free");
+    let (mut ours, theirs) = UnixStream::pair().expect("there are sockets");
+    // SAFETY: the child uses nothing of the test harness, allocates by `malloc` alone, which the C library makes safe
+    // after a fork, and ends without returning.
+    if let ForkResult::Child = unsafe { fork() }.expect("there may be another process") {
+        let refused = matches!(bytes.shared(8, Wait::Immediately), Err(LockError::Inherited { .. }))
+            && matches!(bytes.query(7), Err(LockError::Inherited { .. }));
+        drop((lock, byte, ours));
+        let mut theirs = theirs;
+        let _ = theirs.write_all(&[u8::from(refused)]);
+        // Until the parent, the only other one that has the socket, ends.
+        let _ = theirs.read(&mut [0]);
+        // SAFETY: ends this process.
+        unsafe { nix::libc::_exit(0) };
+    }
+    drop(theirs);
+    let mut refused = [0];
+    ours.read_exact(&mut refused).expect("the child lives");
+    say(if refused == [1] { "dropped in the child" } else { "used in the child" });
+    listen();
+    drop((lock, byte));
+    say("dropped in the parent");
+    listen();
 }
 
 fn hold(path: &Path) -> Helper {
@@ -128,6 +162,22 @@ fn a_started_program_does_not_inherit_the_lock() {
     helper.kill_only();
     assert!(Path::new("/proc").join(grandchild).exists(), "the grandchild outlives the holder");
     drop(FileLock::exclusive(&path, Wait::Immediately).expect("the grandchild has nothing"));
+}
+
+#[test]
+fn a_forked_child_neither_releases_nor_keeps_the_locks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lock");
+    let mut helper = Helper::spawn("file::helper_of_files", &["hold and fork", path.to_str().expect("a plain path")]);
+    let bytes = ByteLocks::open(folder.path().join("lock.bytes")).expect("it can be opened");
+    helper.expect("dropped in the child");
+    assert!(FileLock::shared(&path, Wait::Immediately).expect_err("it is the parent's").is_held());
+    assert!(bytes.shared(7, Wait::Immediately).expect_err("it is the parent's").is_held());
+    helper.tell("drop");
+    helper.expect("dropped in the parent");
+    // The child still lives, and has the files open.
+    drop(FileLock::exclusive(&path, Wait::Immediately).expect("the parent has released it"));
+    drop(bytes.exclusive(7, Wait::Immediately).expect("the parent has released it"));
 }
 
 #[test]
