@@ -2,11 +2,14 @@
 
 mod cat;
 mod clean;
+mod demo;
 mod inspect;
 mod merge;
 mod outcome;
 mod output;
+mod plan;
 mod ps;
+mod run;
 mod verify;
 mod world;
 mod write;
@@ -31,22 +34,26 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Samples as JSON lines, in the order in which they are stored.
-    Cat(cat::CatArgs),
-    /// Removes the shared memory that no process holds. Never needed: every run does it.
-    Clean(clean::CleanArgs),
+    /// The main job with nothing to set up: 8 ranks in groups of 2 read a small real dataset.
+    Demo,
+    Run(Box<run::RunArgs>),
+    Plan(plan::PlanArgs),
     /// What is in a dataset.
     Inspect(inspect::InspectArgs),
-    /// Makes datasets in subdirectories one.
-    Merge(merge::MergeArgs),
-    /// The shared memory on this machine, and which processes hold it.
-    Ps(ps::PsArgs),
+    /// Samples as JSON lines, in the order in which they are stored.
+    Cat(cat::CatArgs),
     /// Checks every size, hash and sample of a dataset.
     Verify(verify::VerifyArgs),
-    /// Who this process is in its job, and which variables say so.
-    World,
     /// Writes a dataset from JSON lines, CSV or Parquet.
     Write(write::WriteArgs),
+    /// Makes datasets in subdirectories one.
+    Merge(merge::MergeArgs),
+    /// Who this process is in its job, and which variables say so.
+    World,
+    /// The shared memory on this machine, and which processes hold it.
+    Ps(ps::PsArgs),
+    /// Removes the shared memory that no process holds. Never needed: every run does it.
+    Clean(clean::CleanArgs),
 }
 
 fn main() -> ExitCode {
@@ -58,13 +65,16 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command, output: &mut Output) -> anyhow::Result<Outcome> {
     match command {
-        Command::Cat(args) => cat::run(&args, output),
-        Command::Clean(args) => clean::run(&args, output),
+        Command::Demo => demo::run(output),
+        Command::Run(args) => run::run(&args, &run::own_arguments()?, output),
+        Command::Plan(args) => plan::run(&args, output),
         Command::Inspect(args) => inspect::run(&args, output),
-        Command::Merge(args) => merge::run(&args, output),
-        Command::Ps(args) => ps::run(&args, output),
+        Command::Cat(args) => cat::run(&args, output),
         Command::Verify(args) => verify::run(&args, output),
-        Command::World => world::run(output),
         Command::Write(args) => write::run(&args, output),
+        Command::Merge(args) => merge::run(&args, output),
+        Command::World => world::run(output),
+        Command::Ps(args) => ps::run(&args, output),
+        Command::Clean(args) => clean::run(&args, output),
     }
 }

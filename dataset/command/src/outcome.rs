@@ -18,9 +18,9 @@ pub(crate) enum Outcome {
 pub(crate) struct Usage(String);
 
 impl Usage {
-    /// Wraps the text that says what to change.
-    pub(crate) fn new(message: impl Into<String>) -> anyhow::Error {
-        Self(message.into()).into()
+    /// The error for a text that says what to change.
+    pub(crate) fn error(message: impl fmt::Display) -> anyhow::Error {
+        Self(message.to_string()).into()
     }
 }
 

@@ -1,0 +1,11 @@
+//! The command as a user meets it: processes, their output and exit status.
+
+mod launcher;
+mod loss;
+mod processes;
+mod resume;
+mod run;
+mod soak;
+mod support;
+mod together;
+mod usage;

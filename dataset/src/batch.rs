@@ -1,0 +1,57 @@
+//! A batch of samples that were read.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::shard::Sample;
+use crate::source::OpenShard;
+
+/// Samples that were asked for together, in order.
+///
+/// It owns nothing but references to the mapped shards: the samples it hands out borrow from the shards' memory, and
+/// the shards stay where they are as long as the batch lives. It can be sent to another thread.
+#[derive(Debug, Default)]
+pub struct Batch {
+    items: Vec<Item>,
+}
+
+#[derive(Debug)]
+struct Item {
+    id: u64,
+    shard: Arc<OpenShard>,
+    sample: u64,
+}
+
+impl Batch {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self { items: Vec::with_capacity(capacity) }
+    }
+
+    pub(crate) fn push(&mut self, id: u64, shard: Arc<OpenShard>, sample: u64) {
+        self.items.push(Item { id, shard, sample });
+    }
+
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The ids of the samples, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.items.iter().map(|item| item.id)
+    }
+
+    /// The samples with their ids, in order.
+    ///
+    /// # Errors
+    ///
+    /// A sample's bytes do not fit the format: the shard is corrupt there.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Result<Sample<'_>>)> + '_ {
+        self.items.iter().map(|item| (item.id, item.shard.sample(item.sample)))
+    }
+}

@@ -1,0 +1,137 @@
+//! Where shards come from: the streams' directories and caches, and the shards that a reader holds open.
+
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::cache::{Cache, CacheConfig, Pin, Room};
+use crate::catalog::{Catalog, ShardPlace};
+use crate::error::Result;
+use crate::shard::Shard;
+use crate::stream::Stream;
+
+/// The streams of a dataset, opened.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    catalog: Arc<Catalog>,
+    caches: Vec<Cache>,
+    /// Which streams are fetched from elsewhere.
+    is_remote: Vec<bool>,
+    limit: Option<u64>,
+}
+
+/// A shard that is mapped, and kept from eviction.
+#[derive(Debug)]
+pub(crate) struct OpenShard {
+    // Unmapped before its file may go.
+    shard: Shard,
+    _pin: Pin,
+}
+
+impl Deref for OpenShard {
+    type Target = Shard;
+
+    fn deref(&self) -> &Shard {
+        &self.shard
+    }
+}
+
+impl Sources {
+    /// Opens all streams; the files of those that are remote share `limit` bytes.
+    pub(crate) fn open(streams: &[Stream], limit: Option<u64>) -> Result<Self> {
+        let room = limit.map_or_else(Room::unlimited, Room::limited);
+        let open = |stream: &Stream| Cache::open(cache_config(stream, &room)?);
+        let caches: Vec<Cache> = streams.iter().map(open).collect::<Result<_>>()?;
+        let catalog = Arc::new(Catalog::new(caches.iter().map(|cache| Arc::clone(cache.index())))?);
+        Ok(Self { catalog, caches, is_remote: streams.iter().map(|stream| stream.url().is_some()).collect(), limit })
+    }
+
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Fetches what will be read: the ids of samples, in order.
+    pub(crate) fn fetch_ahead<I>(&self, ids: &I)
+    where
+        I: Iterator<Item = u64> + Clone + Send + 'static,
+    {
+        for (stream, cache) in self.caches.iter().enumerate().filter(|(stream, _)| self.is_remote[*stream]) {
+            let catalog = Arc::clone(&self.catalog);
+            let mut last = None;
+            cache.prefetch(ids.clone().filter_map(move |id| {
+                let (place, _) = catalog.locate(id).ok().filter(|(place, _)| place.stream == stream)?;
+                (last.replace(place.shard) != Some(place.shard)).then_some(place.shard)
+            }));
+        }
+    }
+
+    fn open_shard(&self, place: ShardPlace) -> Result<OpenShard> {
+        let cache = &self.caches[place.stream];
+        let pin = cache.shard(place.shard)?;
+        let shard = Shard::open(pin.dir(), &cache.index().shards()[place.shard])?;
+        Ok(OpenShard { shard, _pin: pin })
+    }
+}
+
+#[cfg(feature = "remote")]
+fn cache_config(stream: &Stream, room: &Room) -> Result<CacheConfig> {
+    let config = CacheConfig::new(stream.dir()).room(room.clone());
+    Ok(match stream.url() {
+        Some(url) => config.remote(Arc::new(crate::remote::Remote::open(url)?)),
+        None => config,
+    })
+}
+
+#[cfg(not(feature = "remote"))]
+fn cache_config(stream: &Stream, room: &Room) -> Result<CacheConfig> {
+    match stream.url() {
+        Some(url) => Err(crate::Error::config(format!(
+            "{url} cannot be read: this program was built without the `remote` feature of lockstep-dataset"
+        ))),
+        None => Ok(CacheConfig::new(stream.dir()).room(room.clone())),
+    }
+}
+
+/// The shards that one reader holds open, so many at the most.
+#[derive(Debug)]
+pub(crate) struct OpenShards {
+    /// By number among all streams' shards.
+    shards: Vec<Option<Arc<OpenShard>>>,
+    /// Those that are open, oldest first.
+    open: VecDeque<usize>,
+    most: usize,
+}
+
+/// A process may have 65,530 maps by default, and several readers.
+const MOST_MAPPED: usize = 4096;
+
+impl OpenShards {
+    /// For one of `readers` readers that share the cache.
+    pub(crate) fn new(sources: &Sources, readers: u64) -> Self {
+        let most = match sources.limit {
+            None => MOST_MAPPED,
+            // Half of the room for what is open, the other half for what is fetched ahead and what others need.
+            Some(limit) => {
+                let share = limit / 2 / readers.max(1) / sources.catalog.largest_shard().max(1);
+                usize::try_from(share).unwrap_or(MOST_MAPPED).min(MOST_MAPPED)
+            }
+        };
+        Self { shards: vec![None; sources.catalog.num_shards()], open: VecDeque::new(), most }
+    }
+
+    /// The shard, opened now if it was not. Older ones are let go first, to make room for it.
+    pub(crate) fn get(&mut self, sources: &Sources, place: ShardPlace) -> Result<Arc<OpenShard>> {
+        if let Some(shard) = &self.shards[place.number] {
+            return Ok(Arc::clone(shard));
+        }
+        while self.open.len() >= self.most.max(1)
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.shards[oldest] = None;
+        }
+        let shard = Arc::new(sources.open_shard(place)?);
+        self.open.push_back(place.number);
+        self.shards[place.number] = Some(Arc::clone(&shard));
+        Ok(shard)
+    }
+}
