@@ -82,6 +82,15 @@ impl StreamMap {
         }
     }
 
+    /// The shards as the epoch sees them, if they are at hand.
+    const fn units(&self) -> Option<&ShuffleUnits> {
+        match &self.kind {
+            Kind::Once => Some(&self.stored),
+            Kind::Repeated { units, .. } => Some(units),
+            Kind::Parts(_) => None,
+        }
+    }
+
     /// The shards as the epoch sees them: `(size, count)` runs.
     fn runs(&self) -> Box<dyn Iterator<Item = (u64, u64)> + '_> {
         match &self.kind {
@@ -160,6 +169,11 @@ impl SampleMap {
 
     /// The shards as the epoch sees them.
     pub(crate) fn units(&self) -> Result<ShuffleUnits, UnitsError> {
+        if let [stream] = self.streams.as_slice()
+            && let Some(units) = stream.units()
+        {
+            return Ok(units.clone());
+        }
         ShuffleUnits::from_runs(self.streams.iter().flat_map(StreamMap::runs))
     }
 

@@ -1,5 +1,7 @@
 //! Shuffle units: the sizes of the shards of an epoch, in order.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use crate::divisor::Divisor;
@@ -48,7 +50,7 @@ impl Located {
 ///
 /// A unit is a shard as the epoch sees it: a shard of 4 samples that is repeated 2.5 times is three units, of 4, 4 and 2
 /// samples. Neighbours of equal size are stored as one run, so that a million equal shards take no more room than one:
-/// memory is 32 bytes a run.
+/// memory is 32 bytes a run, shared by clones.
 ///
 /// ```
 /// use lockstep_partition::ShuffleUnits;
@@ -62,7 +64,8 @@ impl Located {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleUnits {
-    runs: Vec<Run>,
+    /// Shared, because a plan keeps the shards of its recipe.
+    runs: Arc<Vec<Run>>,
     len: u64,
     num_samples: u64,
     /// The size of all units where they are equal.
@@ -94,7 +97,7 @@ impl ShuffleUnits {
             [only] => Divisor::new(only.size),
             _ => None,
         };
-        Ok(Self { runs: merged, len, num_samples, uniform })
+        Ok(Self { runs: Arc::new(merged), len, num_samples, uniform })
     }
 
     /// Units from one size each, in order.
