@@ -31,6 +31,8 @@ impl Composed {
             Mix::PerStream(mix) => mix.global_batches(),
             Mix::DevicePerStream(mix) => mix.global_batches(),
         };
+        // So that no position in the epoch overflows.
+        end.checked_mul(topology.global_batch_size()?)?;
         let first = first.min(end);
         let batches_per_worker = (end - first).div_ceil(topology.workers_per_rank);
         let per_worker = batches_per_worker.checked_mul(topology.batch_size)?;

@@ -15,6 +15,9 @@ use crate::seekable::{Purpose, spread, word};
 use crate::streams::truncate;
 use crate::topology::Topology;
 
+/// More nodes do not get turns of their own: each takes some memory.
+const MOST_NODES: u64 = 1 << 20;
+
 impl Planning<'_> {
     /// All streams as one.
     pub(super) fn random(&self) -> Result<Reading, EpochError> {
@@ -142,19 +145,26 @@ impl Planning<'_> {
         nodes: std::ops::Range<u64>,
         wanted: impl Fn(u64) -> bool,
     ) -> Result<Vec<Option<Turns>>, EpochError> {
+        if nodes.end > MOST_NODES {
+            return Err(EpochError::TooLarge);
+        }
+        let mut turns = Vec::new();
         let changes = self.recipe.shuffle.is_some() && self.recipe.sampling == SamplingMethod::Balanced;
         if self.is_seekable() {
             let key = word(self.recipe.seed, if changes { self.epoch } else { u64::MAX }, Purpose::Turns);
-            let even = |node| Turns::even(batches, key ^ spread(node)).ok_or(EpochError::TooLarge);
-            return nodes.map(|node| wanted(node).then(|| even(node)).transpose()).collect();
+            for node in nodes {
+                let even = || Turns::even(batches, key ^ spread(node)).ok_or(EpochError::TooLarge);
+                turns.push(wanted(node).then(even).transpose()?);
+            }
+            return Ok(turns);
         }
         let epoch = if changes { u128::from(self.epoch) } else { 0 };
         let mut rng = Generator::new(u128::from(self.recipe.seed) + epoch);
-        // Each node goes on drawing where the one before it stopped.
-        let drawn = |node| {
-            let turns = Turns::drawn(batches, &mut rng).ok_or(EpochError::TooLarge)?;
-            Ok(wanted(node).then_some(turns))
-        };
-        nodes.map(drawn).collect()
+        for node in nodes {
+            // Each node goes on drawing where the one before it stopped, so all are drawn.
+            let drawn = Turns::drawn(batches, &mut rng).ok_or(EpochError::TooLarge)?;
+            turns.push(wanted(node).then_some(drawn));
+        }
+        Ok(turns)
     }
 }

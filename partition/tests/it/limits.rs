@@ -1,7 +1,11 @@
 //! Arguments of any size get an answer or an error.
 
-use lockstep_partition::{Coordinate, Partition, PartitionAlgorithm, PartitionError, PartitionSpec, Topology};
+use lockstep_partition::{
+    BatchingMethod, Coordinate, EpochRecipe, LastBatch, Part, Partition, PartitionAlgorithm, PartitionError,
+    PartitionSpec, SamplingMethod, ShuffleAlgorithm, ShuffleUnits, Stream, Topology, Weight,
+};
 use proptest::prelude::*;
+use proptest::sample::select;
 
 /// Numbers of every magnitude, and the ends.
 fn numbers() -> impl Strategy<Value = u64> {
@@ -68,6 +72,102 @@ proptest! {
         }
         prop_assert!(partition.num_yielded() <= partition.num_slots());
         prop_assert!(partition.full_batches() <= batches * workers);
+    }
+}
+
+fn streams() -> impl Strategy<Value = Vec<Stream>> {
+    let weight = prop_oneof![
+        3 => Just(Weight::Unspecified),
+        1 => numbers().prop_map(Weight::Choose),
+        1 => any::<f64>().prop_map(Weight::Repeat),
+        1 => (0.0..1e9).prop_map(Weight::Repeat),
+        1 => any::<f64>().prop_map(Weight::Proportion),
+        1 => (0.0..1.0).prop_map(Weight::Proportion),
+    ];
+    let runs = prop::collection::vec((numbers(), 0_u64..200), 1..4);
+    prop::collection::vec((runs, weight), 1..4).prop_filter_map("countable", |streams| {
+        let stream = |(runs, weight)| Some(Stream::new(ShuffleUnits::from_runs(runs).ok()?).with_weight(weight));
+        streams.into_iter().map(stream).collect()
+    })
+}
+
+prop_compose! {
+    /// Recipes that take no memory for their samples, whatever the numbers.
+    fn recipes()(
+        streams in streams(),
+        epoch_size in prop::option::of(numbers()),
+        balanced: bool,
+        sampling_granularity in numbers(),
+        batching in select(vec![
+            BatchingMethod::Random,
+            BatchingMethod::Stratified,
+            BatchingMethod::PerStream,
+            BatchingMethod::DevicePerStream,
+        ]),
+        shuffle in select(vec![ShuffleAlgorithm::Windowed, ShuffleAlgorithm::Global]),
+        seed: u64,
+        canonical_nodes in prop_oneof![0_u64..50, Just(u64::MAX), Just(1 << 50)],
+        block_size in prop::option::of(numbers()),
+        initial_physical_nodes in prop::option::of(numbers()),
+    ) -> EpochRecipe {
+        EpochRecipe {
+            epoch_size,
+            sampling: if balanced { SamplingMethod::Balanced } else { SamplingMethod::Fixed },
+            sampling_granularity,
+            batching,
+            shuffle: Some(shuffle),
+            seed,
+            block_size,
+            initial_physical_nodes,
+            ..EpochRecipe::new(streams, canonical_nodes)
+        }
+    }
+}
+
+prop_compose! {
+    fn topologies()(
+        nodes in prop_oneof![4 => 1_u64..50, 1 => numbers()],
+        ranks_per_node in prop_oneof![4 => 1_u64..50, 1 => numbers()],
+        workers_per_rank in prop_oneof![4 => 1_u64..50, 1 => numbers()],
+        batch_size in prop_oneof![4 => 1_u64..50, 1 => numbers()],
+    ) -> Topology {
+        Topology { nodes, ranks_per_node, workers_per_rank, batch_size }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn no_recipe_panics(
+        recipe in recipes(),
+        topology in topologies(),
+        epoch: u64,
+        position in numbers(),
+        at in prop::array::uniform5(numbers()),
+    ) {
+        let [node, rank, worker, batch, slot] = at;
+        let part = if topology.nodes % 2 == 0 { Part::All } else { Part::Node(node.checked_rem(topology.nodes).unwrap_or(0)) };
+        let Ok(plan) = recipe.plan(&topology, epoch, position, part) else { return Ok(()) };
+        let [nodes, ranks, workers, batches, batch_size] = plan.shape();
+        let stored = recipe.streams.iter().map(|stream| stream.shards.num_samples()).sum::<u64>();
+        for batch in [0, batch.checked_rem(batches).unwrap_or(0), batches.saturating_sub(1), batch] {
+            let place = Coordinate {
+                node: node % nodes,
+                rank: rank % ranks,
+                worker: worker % workers,
+                batch,
+                slot: slot % batch_size,
+            };
+            prop_assert!(plan.id(place).is_none_or(|id| id < stored));
+            let of_worker = plan.samples_of_worker(place.node, place.rank, place.worker);
+            prop_assert!(of_worker <= plan.samples_of_rank(place.node, place.rank));
+            prop_assert!(plan.samples_of_rank(place.node, place.rank) <= plan.samples_per_rank());
+            let kept = plan.batches_of_worker(place.node, place.rank, place.worker, LastBatch::Keep);
+            prop_assert!(kept <= batches && kept <= plan.batches_of_rank(place.node, place.rank, LastBatch::Keep));
+        }
+        prop_assert!(plan.num_yielded() <= plan.num_slots());
+        prop_assert!(plan.sample_in_epoch() <= position);
     }
 }
 
