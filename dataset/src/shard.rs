@@ -10,6 +10,7 @@ use std::path::Path;
 pub use self::sample::Sample;
 pub use self::source::Links;
 use self::source::Source;
+pub(crate) use self::source::refuse_links_out;
 use self::table::{Table, TableError};
 use crate::error::{Error, Result};
 use crate::index::{Columns, Format, ShardInfo};
@@ -150,7 +151,7 @@ impl Shard {
         match self.table.explain(self.offsets().bytes(), self.data.bytes(), i) {
             None => Error::config(format!("{path}: there is no sample {i} among {}", self.len())),
             Some((byte, what)) => Error::corrupt(format!(
-                "{path}, byte {byte}: {what} of sample {i}; copy the file again from where it was written"
+                "{path}, byte {byte}: sample {i}: {what}; copy the file again from where it was written"
             )),
         }
     }
@@ -174,5 +175,5 @@ fn first_line(data: &Source, info: &ShardInfo) -> Result<usize> {
 #[cold]
 fn bad_table(source: &Source, error: &TableError) -> Error {
     let path = source.path().display();
-    Error::corrupt(format!("{path}: {error}; copy the file again from where it was written"))
+    Error::corrupt(format!("{path}, {error}; copy the file again from where it was written"))
 }

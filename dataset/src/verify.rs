@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use crate::error::{Error, Result};
 use crate::hashing::FileCheck;
 use crate::index::{FileInfo, FilePair, Index, ShardInfo};
-use crate::shard::{Links, Shard};
+use crate::shard::{Links, Shard, refuse_links_out};
 
 /// How much of a file is read at a time.
 const CHUNK: usize = 1 << 20;
@@ -141,7 +141,7 @@ fn check_files(dir: &Path, info: &ShardInfo, pair: FilePair<'_>, report: &mut Sh
     }
     if found == 0 {
         let error = Error::io(
-            format!("{} is missing", dir.join(pair.stored().basename()).display()),
+            format!("{} is missing; copy it again", dir.join(pair.stored().basename()).display()),
             ErrorKind::NotFound.into(),
         );
         report.faults.push(Fault { sample: None, error });
@@ -157,7 +157,12 @@ fn check_file(dir: &Path, file: &FileInfo) -> Result<Option<u64>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let size = reader.metadata().map_err(failed)?.len();
+    refuse_links_out(dir, file.basename())?;
+    let metadata = reader.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Error::corrupt(format!("{} is not a file", path.display())));
+    }
+    let size = metadata.len();
     let mut check = FileCheck::all(file)?;
     if size != file.bytes() {
         // No need to read it, which may be long.

@@ -25,20 +25,20 @@ const VERSION: u64 = 2;
 
 /// Parses the text of the index at `path`.
 pub(super) fn shards(text: &[u8], path: &Path) -> Result<Vec<ShardInfo>> {
-    let corrupt = |what: String| Error::corrupt(format!("{}: {what}", path.display()));
+    let corrupt = |what: String| Error::corrupt(format!("{}{what}", path.display()));
     if text.is_empty() {
-        return Err(corrupt("the file is empty; copy it again from where the dataset was written".into()));
+        return Err(corrupt(": the file is empty; copy it again from where the dataset was written".into()));
     }
     if text.starts_with(b"\xef\xbb\xbf") {
-        return Err(corrupt("byte 0: a byte order mark, which JSON does not have; remove it".into()));
+        return Err(corrupt(", byte 0: a byte order mark, which JSON does not have; remove it".into()));
     }
     let text = std::str::from_utf8(text)
-        .map_err(|error| corrupt(format!("byte {}: not UTF-8; copy the file again", error.valid_up_to())))?;
+        .map_err(|error| corrupt(format!(", byte {}: not UTF-8; copy the file again", error.valid_up_to())))?;
     let shards = parse(text).map_err(|error| corrupt(explain(text, &error)))?;
     if shards.is_empty() {
-        return Err(corrupt("it lists no shards; a dataset has at least one".into()));
+        return Err(corrupt(": it lists no shards; a dataset has at least one".into()));
     }
-    names_differ(&shards).map_err(corrupt)?;
+    names_differ(&shards).map_err(|what| corrupt(format!(": {what}")))?;
     Ok(shards)
 }
 
@@ -58,10 +58,18 @@ fn explain(text: &str, error: &serde_json::Error) -> String {
     }
     match serde_json::from_str::<OnlyVersion<'_>>(text) {
         Ok(OnlyVersion { version }) if version.get() != "2" => {
-            format!("it is of version {}; only version {VERSION} can be read", shorten(version.get()))
+            format!(": it is of version {}; only version {VERSION} can be read", shorten(version.get()))
         }
-        _ => format!("{error}, byte {}", byte_of(text, error)),
+        _ => {
+            let advice = if error.is_data() { "" } else { "; copy the file again" };
+            format!(", byte {}: {}{advice}", byte_of(text, error), without_place(&error.to_string()))
+        }
     }
+}
+
+/// The text of an error without the line and column at its end.
+fn without_place(error: &str) -> &str {
+    error.rsplit_once(" at line").map_or(error, |(error, _)| error)
 }
 
 /// The byte of a line and column, both of which count from 1, columns in bytes.
@@ -393,9 +401,7 @@ fn optional<'a, T: Deserialize<'a>>(name: &str, field: Field<'a>) -> Result<Opti
 
 fn wrong(name: &str, text: &str, error: &serde_json::Error) -> String {
     // The position is one in the field.
-    let error = error.to_string();
-    let error = error.rsplit_once(" at line").map_or(&*error, |(error, _)| error);
-    format!("its `{name}` is {}: {error}", shorten(text))
+    format!("its `{name}` is {}: {}", shorten(text), without_place(&error.to_string()))
 }
 
 impl FilesText<'_> {

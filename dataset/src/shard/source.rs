@@ -92,7 +92,7 @@ fn is_missing(error: &Error) -> bool {
 }
 
 /// Looks at each part of a name below the directory; only a link costs more than a system call.
-fn refuse_links_out(dir: &Path, basename: &str) -> Result<()> {
+pub(crate) fn refuse_links_out(dir: &Path, basename: &str) -> Result<()> {
     let failed = |source| Error::io(format!("cannot look at {}", dir.join(basename).display()), source);
     let mut path = dir.to_owned();
     for part in basename.split('/') {

@@ -17,9 +17,9 @@ pub(super) struct Table {
 /// Why a file has no table that fits the index.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TableError {
-    #[error("{0} bytes are too many for offsets of 32 bits")]
+    #[error("byte 0: {0} bytes are too many for offsets of 32 bits")]
     TooLong(u64),
-    #[error("{have} bytes have no room for the table of {samples} samples")]
+    #[error("byte 0: {have} bytes have no room for the table of {samples} samples")]
     TooShort { have: usize, samples: u64 },
     #[error("byte 0: it has {have} samples, the index says {want}")]
     NumSamples { have: u32, want: u64 },
