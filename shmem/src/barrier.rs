@@ -1,6 +1,7 @@
 //! Barriers: everybody gets through, or nobody does and all know why.
 
 mod protocol;
+mod spinning;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::map::Atomic;
 use crate::roster::{Member, Roster};
 use crate::segment::Shared;
 use protocol::{Cells, Verdict};
+use spinning::Spinning;
 
 /// What lies in front of the slots, in bytes: the word that decides, and the counter, each on a line of its own.
 pub(crate) const FIXED_SIZE: usize = 2 * LINE;
@@ -29,9 +31,6 @@ const TOKEN_IN_SLOT: usize = 8;
 /// How often who waits looks whether the others are alive. Several times in the second within which it is promised.
 const GLANCE: Duration = Duration::from_millis(150);
 
-/// How often the word is read before sleeping, where there is a processor for everybody: about what it costs to sleep.
-const SPINS: u32 = 5_000;
-
 /// A participant's handle on a barrier.
 ///
 /// All participants of the roster call [`wait`](Self::wait) or [`agree`](Self::agree) the same number of times; each call
@@ -39,7 +38,7 @@ const SPINS: u32 = 5_000;
 pub struct Barrier {
     member: Member,
     memory: Memory,
-    spins: u32,
+    spinning: Spinning,
 }
 
 /// Why a barrier did not let anybody through. All participants get the same kind, also those that come later: once failed, a
@@ -76,10 +75,9 @@ impl Barrier {
     pub(crate) fn new(shared: Arc<Shared>, place: Place<Self>, member: Member) -> Self {
         let participants = member.roster().len();
         assert_eq!(participants, place.len(), "the barrier is for another roster");
-        // To spin is to be in the way of those that are waited for, unless each has a processor.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let spins = if participants <= processors { SPINS } else { 0 };
-        Self { memory: Memory { shared, place, roster: member.roster().clone() }, member, spins }
+        let spinning = Spinning::new(participants, processors);
+        Self { memory: Memory { shared, place, roster: member.roster().clone() }, member, spinning }
     }
 
     /// Waits until all participants have called this.
@@ -130,7 +128,7 @@ impl Barrier {
             limit.map(|limit| limit.saturating_sub(waited))
         };
         let me = self.member.who();
-        protocol::agree(memory, me, token, self.spins, left).map_err(|verdict| {
+        protocol::agree(memory, me, token, &mut self.spinning, left).map_err(|verdict| {
             memory.told_of(me).store(1, Ordering::Release);
             memory.explain(verdict)
         })

@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use super::spinning::Spinning;
 use crate::testing::{Point, reach};
 
 /// What the protocol works with.
@@ -96,7 +97,7 @@ pub(super) fn agree<C: Cells>(
     cells: &C,
     me: usize,
     token: u64,
-    spins: u32,
+    spinning: &mut Spinning,
     mut left: impl FnMut() -> Option<Duration>,
 ) -> Result<(), Verdict> {
     let word = cells.word();
@@ -112,11 +113,19 @@ pub(super) fn agree<C: Cells>(
     if count == full_count(cells, generation) {
         decide(cells, generation, completion(cells, generation));
     }
-    for _ in 0..spins {
+    if let Some(outcome) = outcome(cells, generation) {
+        return outcome;
+    }
+    let length = spinning.length();
+    for _ in 0..length {
+        std::hint::spin_loop();
         if let Some(outcome) = outcome(cells, generation) {
+            spinning.learn(true);
             return outcome;
         }
-        std::hint::spin_loop();
+    }
+    if length > 0 {
+        spinning.learn(false);
     }
     loop {
         if let Some(outcome) = outcome(cells, generation) {

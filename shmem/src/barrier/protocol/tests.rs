@@ -8,6 +8,7 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use proptest::prelude::*;
 
+use super::super::spinning::Spinning;
 use super::{Cells, Verdict, agree, decided, generation, undecided};
 
 /// What the participants of a model share. Sleeping is a condition variable: `futex` compares and sleeps in one step.
@@ -180,12 +181,14 @@ impl Scene {
         let glances = u32::from(self.restless == Some(me) || self.impatient == Some(me));
         let seat = Seat { board: Arc::clone(board), steps_to_live: steps.into(), glances: glances.into() };
         let left = || (self.impatient == Some(me)).then_some(Duration::ZERO);
+        // Spinning is looking, and the models look in vain often enough.
+        let mut spinning = Spinning::new(2, 1);
         let rounds = AssertUnwindSafe(|| {
             (0..self.rounds)
                 .map(|round| {
                     let last = round + 1 == self.rounds;
                     let token = round as u64 + if last && self.rebel == Some(me) { 100 } else { 0 };
-                    agree(&seat, me, token, 0, left)
+                    agree(&seat, me, token, &mut spinning, left)
                 })
                 .collect()
         });
