@@ -9,6 +9,7 @@ mod limits;
 mod mosaic;
 mod numpy;
 mod partition;
+mod plan_stability;
 mod plans;
 mod reference;
 mod sampling;
