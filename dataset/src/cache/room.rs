@@ -110,9 +110,10 @@ impl Room {
 
     /// How many bytes are in use or reserved.
     pub(crate) fn used(&self) -> Result<u64> {
-        let mut used = 0;
+        let mut used = 0_u64;
         for shelf in self.shelves() {
-            used += shelf.own_bytes() + shelf.ledger.rows()?.iter().map(|row| row.bytes).sum::<u64>();
+            let rows = shelf.ledger.rows()?;
+            used = rows.iter().fold(shelf.own_bytes() + used, |sum, row| sum.saturating_add(row.bytes));
         }
         Ok(used)
     }
@@ -129,12 +130,12 @@ impl Room {
         let mut used = wanted.map_or(0, |(_, _, bytes)| bytes);
         let mut victims = Vec::new();
         for shelf in shelves {
-            used += shelf.own_bytes();
+            used = used.saturating_add(shelf.own_bytes());
             for (shard, row) in shelf.ledger.rows()?.into_iter().enumerate() {
                 if wanted.is_some_and(|(wanted, number, _)| number == shard && wanted.id() == shelf.id()) {
                     continue;
                 }
-                used += row.bytes;
+                used = used.saturating_add(row.bytes);
                 if shelf.may_evict(&row) {
                     victims.push(Victim { shelf, shard, row });
                 }

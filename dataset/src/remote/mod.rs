@@ -5,6 +5,7 @@
 //! Anything else that can hand out named byte ranges can be an origin too.
 
 mod origin;
+mod sample;
 
 #[cfg(feature = "remote")]
 mod client;
@@ -20,3 +21,4 @@ pub use client::{Remote, RemoteOptions};
 pub use origin::{Origin, Sink};
 #[cfg(feature = "remote")]
 pub use retry::Retry;
+pub use sample::read_sample;

@@ -3,4 +3,5 @@
 mod faults;
 #[cfg(feature = "s3")]
 mod s3;
+mod samples;
 mod server;
