@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lockstep_partition::{EpochPlan, EpochRecipe, Part, Topology};
+use lockstep_partition::{EpochPlan, EpochRecipe, LastBatch, Part, Topology};
 use lockstep_replication::{Assignment, SampleWorld};
 use lockstep_world::World;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -52,7 +52,7 @@ struct Shared {
     world: World,
     assignment: Assignment,
     batch_size: usize,
-    drop_last: bool,
+    last_batch: LastBatch,
     coordination: Coordination,
     /// Settings that the caller gave and a state must not overrule.
     fixed: Fixed,
@@ -108,7 +108,7 @@ impl Dataset {
                 world,
                 assignment,
                 batch_size,
-                drop_last: settings.drop_last,
+                last_batch: settings.last_batch,
                 coordination: settings.coordination,
                 fixed,
                 course: Mutex::new(course),
@@ -149,7 +149,20 @@ impl Dataset {
     /// The epoch cannot be planned so.
     pub fn samples_per_rank(&self, sample_in_epoch: u64) -> Result<u64> {
         let recipe = Arc::clone(&self.course().recipe);
-        Ok(self.outline(&recipe, sample_in_epoch)?.samples_per_rank())
+        let plan = self.outline(&recipe, sample_in_epoch)?;
+        Ok(match self.shared.last_batch {
+            LastBatch::Keep => plan.samples_per_rank(),
+            LastBatch::Drop => plan.batches_of_rank(0, 0, LastBatch::Drop) * self.shared.batch_size as u64,
+        })
+    }
+
+    /// Batches that each rank reads, as [`samples_per_rank`](Self::samples_per_rank) counts samples.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn batches_per_rank(&self, sample_in_epoch: u64) -> Result<u64> {
+        Ok(self.samples_per_rank(sample_in_epoch)?.div_ceil(self.shared.batch_size as u64))
     }
 
     /// A plan to ask about numbers only: it does without the order, which may be costly to make.
@@ -176,16 +189,18 @@ impl Dataset {
 
     /// The state to save after this rank has consumed `samples` since the current epoch was begun, or resumed.
     ///
-    /// It counts unique samples over all replica groups and is the same on every rank that consumed as many.
+    /// It counts unique samples over all replica groups and is the same on every rank that consumed as many. Between
+    /// [`load`](Self::load) and the next epoch that is begun, it is the state that was loaded, whatever `samples` is.
     pub fn state(&self, samples: u64) -> State {
         self.state_of(&self.course(), samples)
     }
 
     fn state_of(&self, course: &Course, samples: u64) -> State {
-        let position = course.current.unwrap_or(course.next);
+        let consumed = samples * self.shared.assignment.num_groups();
+        let (position, consumed) = course.current.map_or((course.next, 0), |position| (position, consumed));
         State {
             epoch: position.epoch,
-            sample_in_epoch: position.sample_in_epoch + samples * self.shared.assignment.num_groups(),
+            sample_in_epoch: position.sample_in_epoch + consumed,
             num_canonical_nodes: course.recipe.canonical_nodes,
             shuffle_seed: course.recipe.seed,
             initial_physical_nodes: Some(self.initial_nodes(&course.recipe)),
@@ -221,6 +236,7 @@ impl Dataset {
         };
         let sample_in_epoch = self.outline(&recipe, state.sample_in_epoch)?.sample_in_epoch();
         course.recipe = Arc::new(recipe);
+        course.current = None;
         course.next = Position { epoch: state.epoch, sample_in_epoch };
         Ok(self.warnings(state))
     }
@@ -338,7 +354,7 @@ impl Dataset {
     }
 
     pub(crate) fn drops_last(&self) -> bool {
-        self.shared.drop_last
+        self.shared.last_batch == LastBatch::Drop
     }
 
     fn topology(&self, workers_per_rank: u64) -> Topology {

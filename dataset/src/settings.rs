@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lockstep_partition::{
-    BatchingMethod, EpochRecipe, PartitionAlgorithm, SamplingMethod, ShuffleAlgorithm, ShuffleUnits,
+    BatchingMethod, EpochRecipe, LastBatch, PartitionAlgorithm, SamplingMethod, ShuffleAlgorithm, ShuffleUnits,
 };
 use lockstep_replication::{Assignment, Placement, Replication};
 use lockstep_world::World;
@@ -61,7 +61,7 @@ pub struct DatasetBuilder {
     pub(crate) replication: Replication,
     pub(crate) placement: Placement,
     pub(crate) cache_limit: Option<u64>,
-    pub(crate) drop_last: bool,
+    pub(crate) last_batch: LastBatch,
     pub(crate) coordination: Coordination,
 }
 
@@ -82,7 +82,7 @@ impl DatasetBuilder {
             replication: Replication::none(),
             placement: Placement::NodeLocal,
             cache_limit: None,
-            drop_last: false,
+            last_batch: LastBatch::Keep,
             coordination: Coordination::None,
         }
     }
@@ -176,7 +176,7 @@ impl DatasetBuilder {
 
     /// Leaves out a last batch that is not full.
     pub fn drop_last(mut self, drop: bool) -> Self {
-        self.drop_last = drop;
+        self.last_batch = if drop { LastBatch::Drop } else { LastBatch::Keep };
         self
     }
 
@@ -222,15 +222,15 @@ impl DatasetBuilder {
 /// The number of canonical nodes of a run that begins and names none.
 ///
 /// It is the number of physical nodes, so that the order does not depend on the replication; but what mosaicml-streaming
-/// would take, where one of its orders and its placement are both asked for by name.
+/// would take, where its placement is asked for together with one of its orders (the sequential one is among them).
 pub fn default_canonical_nodes(
     placement: Placement,
     shuffle: Option<ShuffleAlgorithm>,
     assignment: &Assignment,
 ) -> u64 {
     match (placement, shuffle) {
-        (Placement::Mosaic, Some(shuffle)) if !shuffle.is_seekable() => {
-            EpochRecipe::mosaic_canonical_nodes(Some(shuffle), assignment.shape().0)
+        (Placement::Mosaic, shuffle) if !shuffle.is_some_and(ShuffleAlgorithm::is_seekable) => {
+            EpochRecipe::mosaic_canonical_nodes(shuffle, assignment.shape().0)
         }
         _ => assignment.default_canonical_nodes(),
     }

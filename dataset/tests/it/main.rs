@@ -6,9 +6,11 @@ mod allocations;
 mod bad_input;
 #[cfg(feature = "compression")]
 mod cache;
+mod elastic;
 mod fixtures;
 #[path = "../../../filelock/tests/it/helper.rs"]
 mod helper;
+mod loader;
 #[cfg(all(feature = "http", feature = "compression"))]
 mod remote;
 mod session;

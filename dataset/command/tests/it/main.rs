@@ -2,6 +2,7 @@
 
 mod launcher;
 mod loss;
+mod plan;
 mod processes;
 mod resume;
 mod run;
