@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ffi::OsString, process::Command, time::Duration};
 
 use lockstep_partition::{
-    CanonicalSubset, Order, ShuffleUnits, canonical_range,
+    CanonicalSubset, Order, Partition, PartitionAlgorithm, PartitionSpec, ShuffleUnits, Topology, canonical_range,
     shuffle::{ShuffleAlgorithm, ShuffleSpec},
 };
 
@@ -13,6 +13,7 @@ const SHARD: u64 = 4096;
 const NODES: u64 = 64;
 /// Of how many physical nodes one is measured.
 const PHYSICAL: u64 = 8;
+const JOB: Topology = Topology { nodes: PHYSICAL, ranks_per_node: 8, workers_per_rank: 8, batch_size: 16 };
 
 pub(crate) fn run(quick: bool) {
     let samples: u64 = if quick { 1_000_000 } else { 100_000_000 };
@@ -62,7 +63,42 @@ pub(crate) fn run(quick: bool) {
             bytes(samples as f64 * 5.0 / PHYSICAL as f64),
         );
     }
-    println!();
+    let spec = spec(ShuffleAlgorithm::Py1e);
+    let whole = measure(|| whole_epoch(&spec, &units));
+    let beside = match &original {
+        Some(times) => {
+            let (time, check) = times["epoch"];
+            assert_eq!(whole.result, check, "the epoch differs");
+            seconds(time) + &format!(" ({:.1}x)", time.as_secs_f64() / whole.time.as_secs_f64())
+        }
+        None => "only with LOCKSTEP_ORIGINAL".to_owned(),
+    };
+    println!("the whole epoch, every id of all 512 workers: {}; original: {beside}\n", seconds(whole.time));
+}
+
+/// The sum of all ids that the workers of a job read: shuffled, dealt and looked up.
+fn whole_epoch(spec: &ShuffleSpec, units: &ShuffleUnits) -> u64 {
+    let order = spec.build(units, CanonicalSubset::ALL).expect("an order");
+    let partition = Partition::new(&PartitionSpec {
+        algorithm: PartitionAlgorithm::Orig,
+        num_samples: order.len(),
+        canonical_nodes: spec.canonical_nodes,
+        topology: JOB,
+        drop_first: 0,
+        initial_physical_nodes: None,
+    })
+    .expect("a partition");
+    let [nodes, ranks, workers, ..] = partition.shape();
+    let mut sum = 0_u64;
+    for node in 0..nodes {
+        for rank in 0..ranks {
+            for worker in 0..workers {
+                let ids = partition.worker(node, rank, worker).flatten().map(|position| order.at(position));
+                sum = ids.fold(sum, u64::wrapping_add);
+            }
+        }
+    }
+    sum
 }
 
 /// Sum of ids, weighted by position, as the script computes it.
@@ -72,10 +108,12 @@ fn checksum(ids: impl Iterator<Item = u64>) -> u64 {
 
 /// Time and checksum by algorithm.
 fn run_original(python: OsString, samples: u64, spec: &ShuffleSpec) -> HashMap<String, (Duration, u64)> {
-    let numbers = [samples, SHARD, NODES, spec.seed, spec.epoch, spec.block_size];
+    let Topology { nodes, ranks_per_node, workers_per_rank, batch_size } = JOB;
+    let shuffle = [samples, SHARD, NODES, spec.seed, spec.epoch, spec.block_size];
+    let job = [nodes, ranks_per_node, workers_per_rank, batch_size];
     let output = Command::new(python)
         .args(["-c", include_str!("original.py")])
-        .args(numbers.map(|number| number.to_string()))
+        .args(shuffle.into_iter().chain(job).map(|number| number.to_string()))
         .output()
         .expect("LOCKSTEP_ORIGINAL is a Python");
     assert!(output.status.success(), "the original failed: {}", String::from_utf8_lossy(&output.stderr));
