@@ -35,7 +35,7 @@ impl Displacement {
 }
 
 /// Samples per bucket.
-const WIDTH: usize = 1024;
+const WIDTH: usize = 512;
 /// Finer divisions of a sample's place, for the sort of a bucket.
 const FINENESS: usize = 2;
 /// Entries per chunk of a bucket.
@@ -250,16 +250,38 @@ impl<I: Id> Sorter<I> {
     }
 }
 
+/// Sorts entries most of which are in order.
+///
+/// Which neighbours are out of order is as good as random, so a branch for each would be mispredicted often. They are
+/// collected as bits first, without branches, and then visited one after the other.
 fn insertion_sort<I: Id>(entries: &mut [Entry<I>]) {
-    for end in 1..entries.len() {
-        let entry = entries[end];
-        let mut place = end;
-        while place > 0 && entries[place - 1].position > entry.position {
-            entries[place] = entries[place - 1];
-            place -= 1;
+    let mut start = 1;
+    while start < entries.len() {
+        let end = entries.len().min(start + 64);
+        let mut inverted = 0_u64;
+        for (bit, pair) in entries[start - 1..end].windows(2).enumerate() {
+            inverted |= u64::from(pair[0].position > pair[1].position) << bit;
         }
-        if place < end {
-            entries[place] = entry;
+        while inverted != 0 {
+            let bit = inverted.trailing_zeros() as usize;
+            inverted &= inverted - 1;
+            insert_from(entries, start + bit);
         }
+        start = end;
+    }
+}
+
+/// Moves the entry at `place` to where it belongs among those before it, and likewise those behind it that are out of
+/// order because of that: a larger one has come to stand before them.
+fn insert_from<I: Id>(entries: &mut [Entry<I>], mut place: usize) {
+    while place < entries.len() && entries[place - 1].position > entries[place].position {
+        let entry = entries[place];
+        let mut target = place;
+        while target > 0 && entries[target - 1].position > entry.position {
+            entries[target] = entries[target - 1];
+            target -= 1;
+        }
+        entries[target] = entry;
+        place += 1;
     }
 }
