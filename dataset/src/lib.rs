@@ -47,3 +47,7 @@ pub use state::{State, Terms};
 pub use stream::Stream;
 pub use value::{FromValue, NdArray, Pickled, Value};
 pub use verify::{Fault, ShardReport, verify};
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct ReadmeDoctests;

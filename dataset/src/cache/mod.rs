@@ -17,6 +17,15 @@
 //!   lock next; the first process to open a directory that nobody uses sets right all of them.
 //! - **Property.** What has no remote is not ours to delete: such files are neither counted nor removed. Of a compressed
 //!   local dataset the unpacked copies are.
+//!
+//! # Limitations
+//!
+//! - The directory must be on a file system of this machine: locks and sums do not reach across a network file system.
+//! - The limit is kept over sizes of files; a file system's own blocks and tables come on top.
+//! - A shard that is unpacked takes room for both of its forms meanwhile, and unpacking holds both in memory.
+//! - With a limit, readers that hold pins while they wait for others can starve each other; the wait ends with an error that
+//!   says which limit would do.
+//! - A file that was removed while it is mapped takes disk until it is unmapped. Keep the pin for as long as the map.
 
 mod ahead;
 mod config;

@@ -16,7 +16,7 @@ use super::layout::Layout;
 use super::room::{Full, Room, Urgency};
 use super::shelf::{self, Shelf};
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::Index;
+use crate::index::{FileInfo, Index};
 
 /// The longest pause between two looks for room.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -183,17 +183,13 @@ fn open_dir(config: &CacheConfig) -> Result<(Arc<Index>, Option<Arc<Shelf>>)> {
     let index = Arc::new(Index::read(&config.dir)?);
     let to_unpack = (0..index.shards().len())
         .find(|&shard| index.shards()[shard].compression().is_some() && !shelf::is_complete(&layout, &index, shard));
-    match to_unpack {
-        Some(shard) => shelf().map_err(|error| {
-            error.context(format!(
-                "shard {shard} of {} is compressed and cannot be unpacked there; name that directory as the remote of a \
-                 cache in another one",
-                config.dir.display()
-            ))
+    match (to_unpack, layout.own().exists()) {
+        (None, false) => Ok((index, None)),
+        // Shards are to be unpacked, or others use the directory as a cache.
+        _ => shelf().or_else(|error| {
+            tracing::warn!(dir = %config.dir.display(), %error, "nothing can be written here; compressed shards are unpacked in memory by each process");
+            Ok((index, None))
         }),
-        // Others may use it as a cache. Where we cannot lock files we take them as they are.
-        None if layout.own().exists() => shelf().or(Ok((index, None))),
-        None => Ok((index, None)),
     }
 }
 
@@ -276,9 +272,9 @@ impl Stock {
 
     fn check_plain(&self, shard: usize) -> Result<()> {
         for pair in self.index.shards()[shard].files() {
-            let path = self.layout.file(pair.raw.basename());
-            if !path.is_file() {
-                return Err(super::fill::missing(&path, pair.zip));
+            let path = |file: &FileInfo| self.layout.file(file.basename());
+            if !path(pair.raw).is_file() && !pair.zip.is_some_and(|zip| path(zip).is_file()) {
+                return Err(super::fill::missing(&path(pair.zip.unwrap_or(pair.raw)), pair.zip));
             }
         }
         Ok(())
@@ -305,7 +301,8 @@ impl Pin {
         self.shard
     }
 
-    /// The dataset's directory, in which the shard's files are under the names that the index has for them.
+    /// The dataset's directory, in which the shard's files are under the names that the index has for them. They are raw,
+    /// unless nothing can be written to the directory of a compressed dataset without a remote.
     pub fn dir(&self) -> &Path {
         self.stock.layout.dir()
     }

@@ -127,3 +127,17 @@ fn a_raw_file_of_another_size_is_an_error_and_stays() {
     assert!(error.to_string().contains("has 8 bytes, and the index says"), "{error}");
     assert_eq!(fs::read(path).unwrap(), b"precious");
 }
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_read_all_the_same() {
+    let recipe = Recipe { zip: true, ..Recipe::default() };
+    let dir = dataset(&recipe);
+    // Our folder cannot be made.
+    fs::write(dir.path().join(".lockstep"), "").unwrap();
+    let before = names_in(dir.path());
+    let cache = Cache::open(CacheConfig::new(dir.path()).limit(1)).unwrap();
+    recipe.check_all(&cache, 0..recipe.shards);
+    assert_eq!(names_in(dir.path()), before);
+    fs::remove_file(dir.path().join("shard.00002.mds.zstd")).unwrap();
+    assert!(cache.shard(2).unwrap_err().to_string().contains("shard.00002.mds.zstd is not there"));
+}
