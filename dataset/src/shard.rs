@@ -7,6 +7,7 @@ mod table;
 
 use std::path::Path;
 
+use self::mapping::fetch_lines;
 pub use self::sample::Sample;
 pub use self::source::Links;
 use self::source::Source;
@@ -75,6 +76,31 @@ impl Shard {
         let open = |files: &crate::index::Files| Source::open(dir, files.pair(), info.compression(), links);
         let data = open(&info.data)?;
         let meta = info.meta.as_ref().map(open).transpose()?;
+        Self::check(info, data, meta)
+    }
+
+    /// Takes the raw files' bytes, `data` and, in text formats, the offsets in `meta`, from memory.
+    ///
+    /// # Errors
+    ///
+    /// They are not what `info` says.
+    pub fn from_bytes(info: &ShardInfo, data: Vec<u8>, meta: Option<Vec<u8>>) -> Result<Self> {
+        let data = Source::from_bytes(info.data.pair().raw, data)?;
+        let meta = match (&info.meta, meta) {
+            (Some(files), Some(meta)) => Some(Source::from_bytes(files.pair().raw, meta)?),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(Error::config(format!("shards of format {} need their offsets too", info.format())));
+            }
+            (None, Some(_)) => {
+                return Err(Error::config(format!("shards of format {} have no file of offsets", info.format())));
+            }
+        };
+        Self::check(info, data, meta)
+    }
+
+    /// Compares the files with the index.
+    fn check(info: &ShardInfo, data: Source, meta: Option<Source>) -> Result<Self> {
         let table = match &meta {
             None => Table::of_mds(data.bytes(), info).map_err(|error| bad_table(&data, &error))?,
             Some(meta) => {
@@ -136,6 +162,40 @@ impl Shard {
             if let Some(mapping) = source.mapping() {
                 mapping.will_need();
             }
+        }
+    }
+
+    /// Tells the processor that sample `i` will be read soon, so that its cache has the sample when it is. Never an error,
+    /// and of no effect where `i` is no sample.
+    ///
+    /// For who reads cached shards in an order that is known ahead. It pays in two steps, some samples apart, since where
+    /// a sample lies must be read itself:
+    ///
+    /// ```
+    /// # let index = lockstep_dataset::Index::read("data/digits")?;
+    /// # let shard = lockstep_dataset::Shard::open("data/digits", &index.shards()[0])?;
+    /// let order = [40, 7, 99, 12, 63, 80, 3, 55, 21, 70];
+    /// for (k, &i) in order.iter().enumerate() {
+    ///     order.get(k + 8).map(|&later| shard.expect_place(later));
+    ///     order.get(k + 4).map(|&later| shard.expect(later));
+    ///     let sample = shard.sample(i)?;
+    /// }
+    /// # Ok::<(), lockstep_dataset::Error>(())
+    /// ```
+    #[inline]
+    pub fn expect(&self, i: u64) {
+        if let Some((_, bytes)) = self.table.range(self.offsets().bytes(), self.data.bytes(), i) {
+            // The hardware follows from there.
+            fetch_lines(bytes, 8);
+        }
+    }
+
+    /// Tells the processor that the place of sample `i` will be asked for soon; see [`expect`](Self::expect).
+    #[inline]
+    pub fn expect_place(&self, i: u64) {
+        let at = usize::try_from(i).ok().and_then(|i| i.checked_add(1)?.checked_mul(4));
+        if let Some(bytes) = at.and_then(|at| self.offsets().bytes().get(at..)?.first_chunk::<8>()) {
+            fetch_lines(bytes, 1);
         }
     }
 

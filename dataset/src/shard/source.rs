@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::mapping::Mapping;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
+use crate::hashing::FileCheck;
 use crate::index::{FileInfo, FilePair};
 
 /// Whether links in a dataset's directory are followed.
@@ -54,6 +55,14 @@ impl Source {
         };
         let raw = compression.decompress(mapping.bytes(), pair.raw)?;
         Ok(Self { path, bytes: Bytes::Unfolded(raw) })
+    }
+
+    /// Takes the bytes of the file that `file` describes.
+    pub(super) fn from_bytes(file: &FileInfo, bytes: Vec<u8>) -> Result<Self> {
+        let mut check = FileCheck::size(file);
+        check.update(&bytes);
+        check.finish()?;
+        Ok(Self { path: file.basename().into(), bytes: Bytes::Unfolded(bytes) })
     }
 
     /// The file that was opened.

@@ -8,6 +8,7 @@ mod bad_input;
 mod cache;
 mod elastic;
 mod fixtures;
+mod fuzz;
 #[path = "../../../filelock/tests/it/helper.rs"]
 mod helper;
 mod loader;
