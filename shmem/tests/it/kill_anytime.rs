@@ -10,6 +10,11 @@ const RANKS: usize = 4;
 const WORKERS: usize = 2;
 const PARTICIPANTS: usize = RANKS * WORKERS;
 
+/// How many seconds participants wait for each other: where one may have died before it was there, which nobody notices
+/// but a launcher, and where nobody dies.
+const IMPATIENT: &str = "2";
+const PATIENT: &str = "30";
+
 /// A small generator (SplitMix64); the seed is printed with every failure.
 struct Random(u64);
 
@@ -31,11 +36,11 @@ fn number_from(variable: &str, default: u64) -> u64 {
 }
 
 /// All participants of a job on all nodes.
-fn start(space: &Space, job: &str, rounds: u64) -> Vec<Vec<Option<Helper>>> {
+fn start(space: &Space, job: &str, rounds: u64, patience: &str) -> Vec<Vec<Option<Helper>>> {
     let folder = space.path().to_str().expect("a plain path");
     let start = |node: usize, me: usize| {
         let (job, me) = (format!("{job} node {node}"), me.to_string());
-        let words = ["rounds", folder, &job, &PARTICIPANTS.to_string(), &me, &rounds.to_string()];
+        let words = ["rounds", folder, &job, &PARTICIPANTS.to_string(), &me, &rounds.to_string(), patience];
         Some(Helper::spawn("participant::helper_of_participants", &words))
     };
     (0..NODES).map(|node| (0..PARTICIPANTS).map(|me| start(node, me)).collect()).collect()
@@ -47,14 +52,21 @@ fn check_survivors(node: &[Option<Helper>], context: &str) {
     let heard: Vec<String> = node.iter().flatten().map(Helper::hear).collect();
     for line in &heard {
         let (what, who) = line.split_once(' ').unwrap_or((line, ""));
-        let blames_the_dead = who.split(' ').all(|who| dead.iter().any(|dead| dead == who));
-        assert!(["lost", "missing"].contains(&what) && blames_the_dead, "{context}: {heard:?} and dead are {dead:?}");
+        let mut who = who.split(' ');
+        let is_dead = |who: &str| dead.iter().any(|dead| dead == who);
+        let right = match what {
+            "lost" => who.all(is_dead),
+            // Where the machine is slow, some that live are missing, too.
+            "missing" => who.any(is_dead),
+            _ => false,
+        };
+        assert!(right, "{context}: {heard:?} and dead are {dead:?}");
         assert!(heard[0].starts_with(what), "{context}: {heard:?}");
     }
 }
 
 fn check_complete_run(space: &Space, job: &str, context: &str) {
-    for node in start(space, job, 10) {
+    for node in start(space, job, 10, PATIENT) {
         for helper in node.into_iter().flatten() {
             assert_eq!(helper.hear(), "done", "{context}, the run after it");
             assert!(helper.finish(), "{context}, the run after it");
@@ -72,7 +84,7 @@ fn soak_of_random_kills() {
         let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(round));
         let context = format!("round {round} of seed {seed}");
         // More rounds than there is time for.
-        let mut nodes = start(&space, &format!("job {round}"), 1_000_000);
+        let mut nodes = start(&space, &format!("job {round}"), 1_000_000, IMPATIENT);
         std::thread::sleep(Duration::from_micros(random.next() % 150_000));
         let victims = 1 + random.below(NODES * PARTICIPANTS);
         for _ in 0..victims {
@@ -99,7 +111,7 @@ fn twenty_jobs_at_once_do_not_meet() {
         .map(|job| {
             let folder = space.path().to_str().expect("a plain path");
             let start = |me: usize| {
-                let words = ["rounds", folder, &format!("job {job}"), "3", &me.to_string(), "20"];
+                let words = ["rounds", folder, &format!("job {job}"), "3", &me.to_string(), "20", PATIENT];
                 Helper::spawn("participant::helper_of_participants", &words)
             };
             (0..3).map(start).collect()

@@ -97,9 +97,11 @@ fn helper_of_participants() {
             let (participants, me) = (participants.parse().expect("a number"), me.parse().expect("a number"));
             obey(&Directory::at(folder), job, participants, me, point);
         }
-        ["rounds", folder, job, participants, me, rounds] => {
+        ["rounds", folder, job, participants, me, rounds, patience] => {
             let (participants, me) = (participants.parse().expect("a number"), me.parse().expect("a number"));
-            play_rounds(&Directory::at(folder), job, participants, me, rounds.parse().expect("a number"));
+            let (rounds, patience) = (rounds.parse().expect("a number"), patience.parse().expect("a number"));
+            let patience = Wait::For(Duration::from_secs(patience));
+            play_rounds(&Directory::at(folder), job, participants, me, rounds, patience);
         }
         other => panic!("no such job: {other:?}"),
     }
@@ -145,7 +147,7 @@ fn obey(directory: &Directory, job: &str, participants: usize, me: usize, stop: 
 }
 
 /// Plays rounds with the others as fast as it can: everybody writes, everybody reads what all have written.
-fn play_rounds(directory: &Directory, job: &str, participants: usize, me: usize, rounds: u64) {
+fn play_rounds(directory: &Directory, job: &str, participants: usize, me: usize, rounds: u64, patience: Wait) {
     let board = Board::new(participants);
     let segment = board.open(directory, job);
     let member = match segment.roster(board.roster).join(me) {
@@ -153,7 +155,6 @@ fn play_rounds(directory: &Directory, job: &str, participants: usize, me: usize,
         Err(error) => return say(&format!("refused: {error}")),
     };
     let (mut barrier, totals) = (segment.barrier(board.barrier, &member), segment.array(board.totals));
-    let patience = Wait::For(Duration::from_secs(2));
     for round in 0..rounds {
         totals.set(me, round * me as u64);
         let outcome = barrier.agree(round, patience).and_then(|()| {
