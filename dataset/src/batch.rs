@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::shard::Sample;
+use crate::shard::{Sample, SampleCopy};
 use crate::source::OpenShard;
 
 /// Samples that were asked for together, in order.
 ///
 /// It owns nothing but references to the mapped shards: the samples it hands out borrow from the shards' memory, and
-/// the shards stay where they are as long as the batch lives. It can be sent to another thread.
+/// the shards stay where they are as long as the batch lives. Only where a cache has too little room to keep the shards
+/// of a batch for every reader, samples are copied out of them. A batch can be sent to another thread.
 #[derive(Debug, Default)]
 pub struct Batch {
     items: Vec<Item>,
@@ -18,8 +19,14 @@ pub struct Batch {
 #[derive(Debug)]
 struct Item {
     id: u64,
-    shard: Arc<OpenShard>,
-    sample: u64,
+    held: Held,
+}
+
+/// How a sample is kept.
+#[derive(Debug)]
+enum Held {
+    Mapped { shard: Arc<OpenShard>, sample: u64 },
+    Copied(SampleCopy),
 }
 
 impl Batch {
@@ -28,7 +35,11 @@ impl Batch {
     }
 
     pub(crate) fn push(&mut self, id: u64, shard: Arc<OpenShard>, sample: u64) {
-        self.items.push(Item { id, shard, sample });
+        self.items.push(Item { id, held: Held::Mapped { shard, sample } });
+    }
+
+    pub(crate) fn push_copy(&mut self, id: u64, copy: SampleCopy) {
+        self.items.push(Item { id, held: Held::Copied(copy) });
     }
 
     /// The number of samples.
@@ -52,6 +63,12 @@ impl Batch {
     ///
     /// A sample's bytes do not fit the format: the shard is corrupt there.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Result<Sample<'_>>)> + '_ {
-        self.items.iter().map(|item| (item.id, item.shard.sample(item.sample)))
+        self.items.iter().map(|item| {
+            let sample = match &item.held {
+                Held::Mapped { shard, sample } => shard.sample(*sample),
+                Held::Copied(copy) => Ok(copy.sample()),
+            };
+            (item.id, sample)
+        })
     }
 }

@@ -76,8 +76,15 @@ impl Reader {
         while batch.len() < size {
             let Some(id) = epoch.next() else { break };
             let (place, sample) = sources.catalog().locate(id)?;
-            batch.push(id, self.open.get(sources, place)?, sample);
+            let may_lend = self.open.may_lend(size);
+            let shard = self.open.get(sources, place)?;
+            if may_lend {
+                batch.push(id, Arc::clone(shard), sample);
+            } else {
+                batch.push_copy(id, shard.copy(sample)?);
+            }
         }
+        self.open.rest();
         let short = batch.is_empty() || (self.dataset.drops_last() && batch.len() < size);
         Ok(if short { None } else { Some(batch) })
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use self::mapping::fetch_lines;
 pub use self::sample::Sample;
+pub(crate) use self::sample::{Provenance, SampleCopy};
 pub use self::source::Links;
 use self::source::Source;
 pub(crate) use self::source::refuse_links_out;

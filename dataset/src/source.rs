@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cache::{Cache, CacheConfig, Pin, Room};
 use crate::catalog::{Catalog, ShardPlace};
 use crate::error::Result;
-use crate::shard::Shard;
+use crate::shard::{Provenance, SampleCopy, Shard};
 use crate::stream::Stream;
 
 /// The streams of a dataset, opened.
@@ -25,7 +25,16 @@ pub(crate) struct Sources {
 pub(crate) struct OpenShard {
     // Unmapped before its file may go.
     shard: Shard,
+    /// For copies of its samples.
+    provenance: Arc<Provenance>,
     _pin: Pin,
+}
+
+impl OpenShard {
+    /// A copy of a sample, which outlives the shard.
+    pub(crate) fn copy(&self, sample: u64) -> Result<SampleCopy> {
+        Ok(self.shard.sample(sample)?.copy(&self.provenance))
+    }
 }
 
 impl Deref for OpenShard {
@@ -69,7 +78,7 @@ impl Sources {
         let cache = &self.caches[place.stream];
         let pin = cache.shard(place.shard)?;
         let shard = Shard::open(pin.dir(), &cache.index().shards()[place.shard])?;
-        Ok(OpenShard { shard, _pin: pin })
+        Ok(OpenShard { provenance: Arc::new(Provenance::new(&shard)), shard, _pin: pin })
     }
 }
 
@@ -100,6 +109,8 @@ pub(crate) struct OpenShards {
     /// Those that are open, oldest first.
     open: VecDeque<usize>,
     most: usize,
+    /// Whether others wait for the room that open shards take.
+    is_limited: bool,
 }
 
 /// A process may have 65,530 maps by default, and several readers.
@@ -116,22 +127,40 @@ impl OpenShards {
                 usize::try_from(share).unwrap_or(MOST_MAPPED).min(MOST_MAPPED)
             }
         };
-        Self { shards: vec![None; sources.catalog.num_shards()], open: VecDeque::new(), most }
+        Self {
+            shards: vec![None; sources.catalog.num_shards()],
+            open: VecDeque::new(),
+            most,
+            is_limited: sources.limit.is_some(),
+        }
+    }
+
+    /// Whether a batch may keep so many shards. If not, whoever waits for one more must hold none.
+    pub(crate) fn may_lend(&self, shards: usize) -> bool {
+        !self.is_limited || shards <= self.most
     }
 
     /// The shard, opened now if it was not. Older ones are let go first, to make room for it.
-    pub(crate) fn get(&mut self, sources: &Sources, place: ShardPlace) -> Result<Arc<OpenShard>> {
-        if let Some(shard) = &self.shards[place.number] {
-            return Ok(Arc::clone(shard));
+    pub(crate) fn get(&mut self, sources: &Sources, place: ShardPlace) -> Result<&Arc<OpenShard>> {
+        if self.shards[place.number].is_none() {
+            self.let_go(self.most.saturating_sub(1));
+            let shard = Arc::new(sources.open_shard(place)?);
+            self.open.push_back(place.number);
+            self.shards[place.number] = Some(shard);
         }
-        while self.open.len() >= self.most.max(1)
+        Ok(self.shards[place.number].as_ref().expect("it was opened above"))
+    }
+
+    /// Lets go of what is more than this reader's share, because it may now do nothing for long.
+    pub(crate) fn rest(&mut self) {
+        self.let_go(self.most);
+    }
+
+    fn let_go(&mut self, kept: usize) {
+        while self.open.len() > kept
             && let Some(oldest) = self.open.pop_front()
         {
             self.shards[oldest] = None;
         }
-        let shard = Arc::new(sources.open_shard(place)?);
-        self.open.push_back(place.number);
-        self.shards[place.number] = Some(Arc::clone(&shard));
-        Ok(shard)
     }
 }

@@ -1,27 +1,70 @@
 //! Samples borrowed from a shard.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::Shard;
 use crate::error::{Error, Result};
-use crate::index::{Column, Columns, Format};
+use crate::index::{Column, Columns, Format, ShardInfo};
 use crate::value::{FromValue, SampleDeserializer, Value};
 use crate::{json, mds, xsv};
 
 /// A sample, borrowed from its shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    shard: &'a Shard,
+    info: &'a ShardInfo,
+    path: &'a Path,
     number: u64,
     /// Where in the file it begins.
     begin: u64,
     bytes: &'a [u8],
 }
 
+/// What copies of a shard's samples keep of the shard.
+#[derive(Debug)]
+pub(crate) struct Provenance {
+    info: ShardInfo,
+    path: PathBuf,
+}
+
+impl Provenance {
+    pub(crate) fn new(shard: &Shard) -> Self {
+        Self { info: shard.info().clone(), path: shard.path().to_owned() }
+    }
+}
+
+/// A sample with bytes of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct SampleCopy {
+    provenance: Arc<Provenance>,
+    number: u64,
+    begin: u64,
+    bytes: Box<[u8]>,
+}
+
+impl SampleCopy {
+    pub(crate) fn sample(&self) -> Sample<'_> {
+        let Self { provenance, number, begin, bytes } = self;
+        Sample { info: &provenance.info, path: &provenance.path, number: *number, begin: *begin, bytes }
+    }
+}
+
 impl<'a> Sample<'a> {
     #[inline]
     pub(super) fn new(shard: &'a Shard, number: u64, begin: u64, bytes: &'a [u8]) -> Self {
-        Self { shard, number, begin, bytes }
+        Self { info: shard.info(), path: shard.path(), number, begin, bytes }
+    }
+
+    /// A copy that does not need the shard. `provenance` is that of all copies from one shard.
+    pub(crate) fn copy(&self, provenance: &Arc<Provenance>) -> SampleCopy {
+        SampleCopy {
+            provenance: Arc::clone(provenance),
+            number: self.number,
+            begin: self.begin,
+            bytes: self.bytes.into(),
+        }
     }
 
     /// The sample's number in its shard.
@@ -38,7 +81,7 @@ impl<'a> Sample<'a> {
     /// The columns.
     #[inline]
     pub fn columns(&self) -> &'a Columns {
-        self.shard.columns()
+        self.info.columns()
     }
 
     /// The value of the column called `name`.
@@ -78,7 +121,7 @@ impl<'a> Sample<'a> {
     #[inline]
     pub fn get_at<T: FromValue<'a>>(&self, i: usize) -> Result<T> {
         let bytes = self.bytes_at(i)?;
-        if let (Format::Mds, Some(column)) = (self.shard.info.format(), self.columns().get(i))
+        if let (Format::Mds, Some(column)) = (self.info.format(), self.columns().get(i))
             && let Some(value) = T::from_stored(column.encoding(), bytes)
         {
             return Ok(value);
@@ -105,7 +148,7 @@ impl<'a> Sample<'a> {
     /// As for [`column_bytes`](Self::column_bytes).
     #[inline]
     pub fn bytes_at(&self, i: usize) -> Result<&'a [u8]> {
-        if self.shard.info.format() == Format::Mds {
+        if self.info.format() == Format::Mds {
             mds::column(self.columns(), self.bytes, i).map_err(|error| self.bad_sample(&error))
         } else {
             self.text_at(i).map(str::as_bytes)
@@ -159,7 +202,7 @@ impl<'a> Sample<'a> {
                 self.column_at(i)?;
             }
         }
-        if self.columns().is_empty() && self.shard.info.format() == Format::Mds && !self.bytes.is_empty() {
+        if self.columns().is_empty() && self.info.format() == Format::Mds && !self.bytes.is_empty() {
             return Err(self.bad_sample(&"it has bytes but no columns"));
         }
         Ok(())
@@ -167,18 +210,18 @@ impl<'a> Sample<'a> {
 
     /// The line of a sample of JSON lines, without its newline. Not checked to be JSON.
     pub(crate) fn json_line(&self) -> Option<Result<&'a str>> {
-        let layout = &self.shard.info.layout;
+        let layout = &self.info.layout;
         (layout.format == Format::Json)
             .then(|| json::text(self.bytes, &layout.newline).map_err(|error| self.bad_sample(&error)))
     }
 
     fn decode(&self, i: usize, bytes: &'a [u8]) -> Result<Value<'a>, mds::DecodeError> {
         let encoding = self.columns().get(i).expect("the column was found").encoding();
-        if self.shard.info.format() == Format::Mds {
+        if self.info.format() == Format::Mds {
             return mds::decode(encoding, bytes);
         }
         let text = std::str::from_utf8(bytes).expect("the line was checked");
-        match self.shard.info.format() {
+        match self.info.format() {
             Format::Json => json::decode(encoding, text),
             _ => xsv::decode(encoding, text),
         }
@@ -186,7 +229,7 @@ impl<'a> Sample<'a> {
 
     /// The text of column `i` in text formats.
     fn text_at(&self, i: usize) -> Result<&'a str> {
-        let layout = &self.shard.info.layout;
+        let layout = &self.info.layout;
         let column = layout.columns.get(i).ok_or_else(|| self.bad_sample(&mds::ColumnError::NoColumn))?;
         if layout.format == Format::Json {
             let text = json::text(self.bytes, &layout.newline).and_then(|text| json::member(text, column.name()));
@@ -201,7 +244,7 @@ impl<'a> Sample<'a> {
     }
 
     fn path(&self) -> std::path::Display<'a> {
-        self.shard.path().display()
+        self.path.display()
     }
 
     #[cold]

@@ -4,6 +4,7 @@ mod launcher;
 mod loss;
 mod plan;
 mod processes;
+mod remote;
 mod resume;
 mod run;
 mod soak;

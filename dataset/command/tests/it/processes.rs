@@ -26,6 +26,11 @@ impl Job {
         self.launcher.as_ref().expect("the job has not ended").id()
     }
 
+    /// Whether the launcher has not ended yet.
+    pub(crate) fn is_running(&self) -> bool {
+        is_running(self.launcher())
+    }
+
     /// Its ranks, those started first first.
     pub(crate) fn ranks(&self) -> Result<Vec<u32>> {
         children(self.launcher())
