@@ -26,7 +26,7 @@ use crate::stream::Stream;
 /// use lockstep_dataset::{Dataset, Stream};
 /// use lockstep_world::World;
 ///
-/// let dataset = Dataset::builder().stream(Stream::local("data/digits")).batch_size(16).open(World::single())?;
+/// let dataset = Dataset::builder().stream(Stream::local("data/digits")).batch_size(16).open(World::alone())?;
 /// let mut reader = dataset.reader()?;
 /// reader.begin_epoch()?;
 /// let mut seen = 0;

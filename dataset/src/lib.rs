@@ -51,3 +51,7 @@ pub use verify::{Fault, ShardReport, verify};
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]
 struct ReadmeDoctests;
+
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+struct WorkspaceReadmeDoctests;

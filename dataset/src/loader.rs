@@ -22,7 +22,7 @@ const AHEAD: usize = 2;
 /// use lockstep_dataset::{Dataset, Stream};
 /// use lockstep_world::World;
 ///
-/// let dataset = Dataset::builder().stream(Stream::local("data/digits")).batch_size(16).open(World::single())?;
+/// let dataset = Dataset::builder().stream(Stream::local("data/digits")).batch_size(16).open(World::alone())?;
 /// let mut loader = dataset.loader(2)?;
 /// loader.begin_epoch()?;
 /// let batch = loader.next_batch()?.expect("1797 samples are more than one batch");

@@ -44,7 +44,7 @@ impl Digits {
     fn find() -> anyhow::Result<Self> {
         let checkout = Path::new(digits::CHECKOUT);
         if checkout.join("index.json").exists() {
-            return Ok(Self::Checkout(checkout.canonicalize()?));
+            return Ok(Self::Checkout(from_here(checkout.canonicalize()?)));
         }
         let dir = tempfile::Builder::new().prefix("lockstep-demo-").tempdir()?;
         digits::unpack(dir.path()).context("the demo's dataset cannot be unpacked")?;
@@ -57,4 +57,10 @@ impl Digits {
             Self::Unpacked(dir) => dir.path(),
         }
     }
+}
+
+/// The path as one would type it in the current directory.
+fn from_here(path: PathBuf) -> PathBuf {
+    let here = std::env::current_dir().and_then(std::fs::canonicalize);
+    here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned)).unwrap_or(path)
 }
