@@ -1,8 +1,10 @@
 //! `lockstep plan`: an epoch as arithmetic, no data needed.
 
 mod config;
+mod egress;
 mod ids;
 mod npy;
+mod shards;
 mod svg;
 mod table;
 
@@ -10,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use lockstep_partition::{EpochPlan, Part};
+use lockstep_partition::{EpochPlan, EpochRecipe, Part};
 use lockstep_replication::Assignment;
 use serde::Serialize;
 
@@ -92,8 +94,10 @@ pub(crate) fn run(args: &PlanArgs, output: &mut Output) -> anyhow::Result<Outcom
     match format {
         Format::Npy => ids::write_npy(&plan, &window, output)?,
         Format::Svg => svg::draw(&plan, &window, &recipe, output)?,
-        Format::Json => output.json(&report(&plan, &window, &assignment, args.ids)?)?,
-        Format::Table => table::print(&report(&plan, &window, &assignment, args.ids)?, &assignment, &recipe, output)?,
+        Format::Json => output.json(&report(&plan, &recipe, &window, &assignment, args.ids)?)?,
+        Format::Table => {
+            table::print(&report(&plan, &recipe, &window, &assignment, args.ids)?, &assignment, &recipe, output)?
+        }
     }
     Ok(Outcome::Fine)
 }
@@ -119,13 +123,18 @@ impl PlanArgs {
     }
 }
 
-fn report(plan: &EpochPlan, window: &Window, assignment: &Assignment, with_ids: bool) -> anyhow::Result<Report> {
+fn report(
+    plan: &EpochPlan,
+    recipe: &EpochRecipe,
+    window: &Window,
+    assignment: &Assignment,
+    with_ids: bool,
+) -> anyhow::Result<Report> {
     let ids = with_ids.then(|| ids::collect(plan, window)).transpose()?;
-    let machines = (0..assignment.num_nodes()).map(|node| assignment.logical_nodes_on(node));
     Ok(Report {
         shape: window.shape(),
         sha256: ids::sha256(plan, window),
-        egress: window.is_whole().then(|| plan.egress(machines).factor()),
+        egress: window.is_whole().then(|| egress::factor(plan, recipe, assignment)),
         epoch_size: plan.epoch_size(),
         samples_per_rank: plan.samples_per_rank(),
         repeats: (plan.sample_in_epoch() + plan.num_yielded()).saturating_sub(plan.epoch_size()),

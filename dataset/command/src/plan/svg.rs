@@ -7,6 +7,7 @@ use lockstep_partition::{Coordinate, EpochPlan, EpochRecipe};
 
 use crate::output::Output;
 use crate::plan::ids::Window;
+use crate::plan::shards::Shards;
 
 /// More cells than this are no picture any more.
 const MOST_CELLS: u64 = 250_000;
@@ -32,6 +33,7 @@ pub(crate) fn draw(plan: &EpochPlan, window: &Window, recipe: &EpochRecipe, outp
     )?;
     writeln!(output, r#"<rect width="{width}" height="{height}" fill="white"/>"#)?;
     writeln!(output, r#"<text x="4" y="14">batches in order, coloured by the shard of their first sample</text>"#)?;
+    let shards = Shards::new(recipe);
     let mut row = None;
     for place in window.places().filter(|place| place.slot == 0) {
         let line = (place.node, place.rank);
@@ -41,7 +43,7 @@ pub(crate) fn draw(plan: &EpochPlan, window: &Window, recipe: &EpochRecipe, outp
             writeln!(output, r#"<text x="4" y="{}">node {} rank {}</text>"#, 29 + next * CELL, place.node, place.rank)?;
         }
         let Some((index, _)) = row else { continue };
-        cell(plan, recipe, place, index, workers, output)?;
+        cell(plan, &shards, place, index, workers, output)?;
     }
     writeln!(output, "</svg>")?;
     Ok(())
@@ -49,14 +51,14 @@ pub(crate) fn draw(plan: &EpochPlan, window: &Window, recipe: &EpochRecipe, outp
 
 fn cell(
     plan: &EpochPlan,
-    recipe: &EpochRecipe,
+    shards: &Shards<'_>,
     place: Coordinate,
     row: u64,
     workers: u64,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     let Some(id) = plan.id(place) else { return Ok(()) };
-    let shard = shard_of(recipe, id);
+    let shard = shards.of(id);
     // Neighbouring shards get colours far apart: the golden angle.
     let hue = shard.wrapping_mul(13_751) % 36_000 / 100;
     let (x, y) = (MARGIN + (place.batch * workers + place.worker) * CELL, 24 + row * CELL);
@@ -65,17 +67,4 @@ fn cell(
         r#"<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="hsl({hue},70%,55%)"><title>shard {shard}</title></rect>"#
     )?;
     Ok(())
-}
-
-/// The number of the shard that a stored sample is in, over all streams.
-fn shard_of(recipe: &EpochRecipe, id: u64) -> u64 {
-    let (mut before, mut first) = (0, 0);
-    for stream in &recipe.streams {
-        if let Some(located) = id.checked_sub(first).and_then(|id| stream.shards.locate(id)) {
-            return before + located.unit;
-        }
-        first += stream.shards.num_samples();
-        before += stream.shards.len();
-    }
-    before
 }

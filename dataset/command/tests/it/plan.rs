@@ -21,12 +21,12 @@ fn report(config: &Value, more: &[&str]) -> Result<Value> {
 /// Many equal shards over this world, in groups of `replication`.
 fn job(nodes: u64, ranks_per_node: u64, replication: u64, placement: &str) -> Value {
     json!({
-        "streams": [{"shards": 64 * nodes, "samples_per_shard": 64}],
+        "streams": [{"shards": 8 * nodes, "samples_per_shard": 512}],
         "world": {"num_nodes": nodes, "ranks_per_node": ranks_per_node},
         "batch_size": 2,
         "replication": replication,
         "placement": placement,
-        "shuffle_block_size": 1024,
+        "shuffle_block_size": 2048,
     })
 }
 
@@ -35,14 +35,26 @@ fn node_local_placement_downloads_once_and_mosaic_once_a_node() -> Result {
     for nodes in [4, 8, 37] {
         let local = report(&job(nodes, 8, 8, "node-local"), &[])?;
         assert_eq!(local["egress"], 1.0, "{nodes} nodes");
-        // With its own default of canonical nodes, which the original took for its one logical node.
-        let mut mosaic = job(nodes, 8, 8, "mosaic");
-        mosaic["shuffle"] = "py1e".into();
-        let mosaic = report(&mosaic, &[])?;
-        #[expect(clippy::cast_precision_loss, reason = "a small number")]
-        let expected = nodes as f64;
-        assert_eq!(mosaic["egress"], expected, "{nodes} nodes");
+        // With the original's own default of canonical nodes, which it took for its one logical node.
+        for shuffle in [Value::Null, "py1e".into(), "py1br".into()] {
+            let mut mosaic = job(nodes, 8, 8, "mosaic");
+            mosaic["shuffle"] = shuffle.clone();
+            let mosaic = report(&mosaic, &[])?;
+            #[expect(clippy::cast_precision_loss, reason = "a small number")]
+            let expected = nodes as f64;
+            assert_eq!(mosaic["egress"], expected, "{nodes} nodes, {shuffle}");
+        }
     }
+    Ok(())
+}
+
+#[test]
+fn egress_counts_what_the_ranks_of_a_machine_read_and_no_more() -> Result {
+    // One logical node of four sample ranks, each on a machine of its own; with four canonical nodes each of them reads
+    // one, and no shard is read twice.
+    let mut config = job(4, 8, 8, "mosaic");
+    config["num_canonical_nodes"] = 4.into();
+    assert_eq!(report(&config, &[])?["egress"], 1.0);
     Ok(())
 }
 
