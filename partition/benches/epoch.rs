@@ -21,6 +21,38 @@ fn main() {
     ids_in_every_order(ids);
     ids_with_every_method(ids);
     egress();
+    whole_epoch(if is_quick() { 2_441 } else { 24_414 });
+}
+
+/// All that the original does at the start of an epoch, and reading every id of it.
+fn whole_epoch(shards: u64) {
+    let samples = shards * 4096;
+    println!("\nwhole epoch of {samples} samples in `py1e`, 64 canonical nodes, one thread");
+    let recipe = EpochRecipe {
+        shuffle: Some(ShuffleAlgorithm::Py1e),
+        ..EpochRecipe::new(vec![Stream::new(runs([(4096, shards)]))], 64)
+    };
+    for (name, part, share) in [("all nodes", Part::All, 1), ("one node of 8", Part::Node(3), 8)] {
+        let before = resident();
+        let (planning, plan) = busy(|| recipe.plan(&TOPOLOGY, 3, 0, part).expect("the recipe is valid"));
+        let bytes = resident().saturating_sub(before) as f64 / samples as f64;
+        let nodes = if share == 1 { 0..TOPOLOGY.nodes } else { 3..4 };
+        let (reading, read) = busy(|| {
+            let [_, ranks, workers, ..] = plan.shape();
+            let all = nodes.flat_map(|node| (0..ranks * workers).map(move |of_node| (node, of_node)));
+            all.map(|(node, of_node)| {
+                let ids = plan.worker(node, of_node / workers, of_node % workers);
+                ids.flatten().fold(0_u64, |read, id| read + u64::from(black_box(id) < samples))
+            })
+            .sum::<u64>()
+        });
+        let each = reading.as_secs_f64() * 1e9 / read as f64;
+        let total = (planning + reading).as_secs_f64() / planning.as_secs_f64();
+        println!(
+            "  {name:<14} plan {planning:>8.2?}, {bytes:.2} bytes a sample, ids {reading:>8.2?} ({each:.1} ns each), together \
+             {total:.2}x of the plan"
+        );
+    }
 }
 
 fn starts() {

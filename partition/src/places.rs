@@ -21,15 +21,18 @@ impl Places {
         Self { worker, batch_size, range: 0..end }
     }
 
+    #[inline]
     fn coordinate(&self, place: u64) -> Coordinate {
         let (batch, slot) = self.batch_size.divide(place);
         Coordinate { batch, slot, ..self.worker }
     }
 
+    #[inline]
     pub(crate) fn nth(&mut self, skipped: usize) -> Option<Coordinate> {
         self.range.nth(skipped).map(|place| self.coordinate(place))
     }
 
+    #[inline]
     pub(crate) fn nth_back(&mut self, skipped: usize) -> Option<Coordinate> {
         self.range.nth_back(skipped).map(|place| self.coordinate(place))
     }

@@ -150,6 +150,8 @@ pub(crate) struct SampleMap {
     streams: Vec<StreamMap>,
     /// The logical samples before each stream, and those of all.
     starts: Vec<u64>,
+    /// Whether logical samples are the stored ones.
+    same: bool,
 }
 
 impl SampleMap {
@@ -159,7 +161,9 @@ impl SampleMap {
             let start = starts.last().copied().unwrap_or(0);
             starts.push(start.checked_add(stream.len()).ok_or(UnitsError::TooManySamples)?);
         }
-        Ok(Self { streams, starts })
+        let once = |stream: &StreamMap| matches!(stream.kind, Kind::Once);
+        let same = streams.first().is_none_or(|stream| stream.first.sample == 0) && streams.iter().all(once);
+        Ok(Self { streams, starts, same })
     }
 
     /// How many logical samples there are.
@@ -180,12 +184,21 @@ impl SampleMap {
     /// The stored sample behind a logical one.
     #[inline]
     pub(crate) fn stored_id(&self, logical: u64) -> u64 {
-        let stream = match self.streams.len() {
+        if self.same {
+            return logical;
+        }
+        let stream = self.stream_of(logical);
+        self.streams[stream].stored_id(logical - self.starts[stream])
+    }
+
+    /// The stream of a logical sample.
+    #[inline]
+    fn stream_of(&self, logical: u64) -> usize {
+        match self.streams.len() {
             1 => 0,
             // Of streams that begin at one sample, all but the last have none.
             _ => self.starts.partition_point(|&start| start <= logical) - 1,
-        };
-        self.streams[stream].stored_id(logical - self.starts[stream])
+        }
     }
 
     /// Where each stream begins, and its stored shards.
@@ -195,7 +208,7 @@ impl SampleMap {
 
     /// The stored shard behind a logical sample.
     pub(crate) fn shard_of(&self, logical: u64) -> u64 {
-        let stream = self.starts.partition_point(|&start| start <= logical) - 1;
+        let stream = self.stream_of(logical);
         self.streams[stream].shard_of(logical - self.starts[stream])
     }
 }

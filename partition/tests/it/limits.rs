@@ -41,7 +41,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60_000))]
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
     fn no_argument_panics(spec in specs(), at in prop::array::uniform5(numbers())) {
