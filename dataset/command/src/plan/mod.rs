@@ -96,7 +96,7 @@ pub(crate) fn run(args: &PlanArgs, output: &mut Output) -> anyhow::Result<Outcom
         Format::Svg => svg::draw(&plan, &window, &recipe, output)?,
         Format::Json => output.json(&report(&plan, &recipe, &window, &assignment, args.ids)?)?,
         Format::Table => {
-            table::print(&report(&plan, &recipe, &window, &assignment, args.ids)?, &assignment, &recipe, output)?
+            table::print(&report(&plan, &recipe, &window, &assignment, args.ids)?, &assignment, &recipe, output)?;
         }
     }
     Ok(Outcome::Fine)
