@@ -49,14 +49,16 @@ fn starts() {
     println!();
 }
 
-/// Into how many stretches calls are divided. The fastest one counts: other programs only ever take time away.
-const STRETCHES: u64 = 25;
+/// How many calls are timed together: about half a millisecond. The fastest stretch of calls counts, as other programs only
+/// ever take time away.
+const STRETCH: u64 = 20_000;
 
 /// Nanoseconds a call, over positions one after the other.
 fn per_call(calls: u64, len: u64, at: impl Fn(u64) -> u64) -> f64 {
-    let count = (calls / STRETCHES).min(len);
-    fastest(count, |stretch| {
-        let first = (len - count) / STRETCHES * stretch;
+    let count = STRETCH.min(len);
+    fastest(calls, count, |part| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any position will do")]
+        let first = ((len - count) as f64 * part) as u64;
         let sum = (first..first + count).fold(0_u64, |sum, position| sum.wrapping_add(at(position)));
         black_box(sum);
     })
@@ -64,20 +66,22 @@ fn per_call(calls: u64, len: u64, at: impl Fn(u64) -> u64) -> f64 {
 
 /// Nanoseconds a call where every call is at the position that the one before it led to.
 fn per_chained_call(calls: u64, len: u64, at: impl Fn(u64) -> u64) -> f64 {
-    let count = calls / STRETCHES;
-    fastest(count, |stretch| {
-        let first = len / STRETCHES * stretch;
-        black_box((0..count).fold(first, |position, _| at(position)));
+    fastest(calls, STRETCH, |part| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any position will do")]
+        let first = ((len - 1) as f64 * part) as u64;
+        black_box((0..STRETCH).fold(first, |position, _| at(position)));
     })
 }
 
-fn fastest(calls: u64, run: impl Fn(u64)) -> f64 {
-    let times = (0..STRETCHES).map(|stretch| {
+/// Runs stretches of `count` calls, each at another part of the whole, up to `calls` altogether.
+fn fastest(calls: u64, count: u64, run: impl Fn(f64)) -> f64 {
+    let stretches = (calls / count).clamp(5, 1000);
+    let times = (0..stretches).map(|stretch| {
         let start = Instant::now();
-        run(stretch);
+        run(stretch as f64 / stretches as f64);
         start.elapsed()
     });
-    times.min().expect("stretches").as_secs_f64() * 1e9 / calls as f64
+    times.min().expect("stretches").as_secs_f64() * 1e9 / count as f64
 }
 
 fn next_ids(calls: u64) {
