@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -26,11 +27,15 @@ struct Record {
     hash: u64,
 }
 
-/// Sees to it that the index in the directory is that of the remote. Nobody else uses the directory.
-pub(crate) fn refresh(layout: &Layout, remote: &dyn Origin) -> Result<()> {
+/// An index and the number that tells it from others.
+type Known = (Arc<Index>, u64);
+
+/// Sees to it that the index in the directory is that of the remote, and returns it if it had to be parsed for that. Nobody
+/// else uses the directory.
+pub(crate) fn refresh(layout: &Layout, remote: &dyn Origin) -> Result<Option<Known>> {
     let copy = match fs::read(layout.index()) {
         Ok(copy) => copy,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return copy_index(layout, remote),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return copy_index(layout, remote).map(Some),
         Err(source) => return Err(Error::io(format!("cannot read {}", layout.index().display()), source)),
     };
     let record = read_record(layout).filter(|record| record.hash == xxh3_64(&copy));
@@ -39,16 +44,16 @@ pub(crate) fn refresh(layout: &Layout, remote: &dyn Origin) -> Result<()> {
         Err(error) => {
             // What is here may be all that is needed.
             tracing::warn!(url = remote.url(), error = %error, "cannot tell whether the dataset has changed; using the index that is here");
-            return Ok(());
+            return Ok(None);
         }
     };
     let is_same = |record: &Record| record.url == remote.url() && record.tag.is_some() && record.tag == tag;
     if record.as_ref().is_some_and(is_same) {
-        return Ok(());
+        return Ok(None);
     }
     let current = remote.read(INDEX_BASENAME)?;
     if current == copy {
-        return write_record(layout, remote, tag, &copy);
+        return write_record(layout, remote, tag, &copy).map(|()| None);
     }
     if record.is_none_or(|record| record.url != remote.url()) {
         return Err(Error::config(format!(
@@ -60,7 +65,7 @@ pub(crate) fn refresh(layout: &Layout, remote: &dyn Origin) -> Result<()> {
     }
     tracing::warn!(url = remote.url(), dir = %layout.dir().display(), "the dataset was written anew; emptying the cache");
     drop_shards(layout, &copy)?;
-    publish(layout, remote, tag, &current)
+    publish(layout, remote, tag, &current).map(Some)
 }
 
 /// Whether the remote's index is another one than when it was copied, as far as can be told.
@@ -69,18 +74,20 @@ pub(crate) fn has_changed(layout: &Layout, remote: &dyn Origin) -> bool {
     matches!(remote.tag(INDEX_BASENAME), Ok(tag) if tag != record.tag)
 }
 
-fn copy_index(layout: &Layout, remote: &dyn Origin) -> Result<()> {
+fn copy_index(layout: &Layout, remote: &dyn Origin) -> Result<Known> {
     // The tag first: should the index change in between, the next look will find that it did.
     let tag = remote.tag(INDEX_BASENAME)?;
     let index = remote.read(INDEX_BASENAME)?;
     publish(layout, remote, tag, &index)
 }
 
-fn publish(layout: &Layout, remote: &dyn Origin, tag: Option<String>, index: &[u8]) -> Result<()> {
+fn publish(layout: &Layout, remote: &dyn Origin, tag: Option<String>, text: &[u8]) -> Result<Known> {
     // What is no index is not kept.
-    Index::parse(index, Path::new(&format!("{}/{INDEX_BASENAME}", remote.url())))?;
-    write_record(layout, remote, tag, index)?;
-    write_whole(&layout.index(), index)
+    let index = Index::parse(text, &layout.index())
+        .map_err(|error| error.context(format!("{}/{INDEX_BASENAME} is no index", remote.url())))?;
+    write_record(layout, remote, tag, text)?;
+    write_whole(&layout.index(), text)?;
+    Ok((Arc::new(index), xxh3_64(text)))
 }
 
 fn drop_shards(layout: &Layout, index: &[u8]) -> Result<()> {

@@ -109,10 +109,11 @@ impl Shelf {
 
     /// Nobody else uses the directory.
     fn set_up(config: &CacheConfig, layout: &Layout, alone: ExclusiveByte) -> Result<(Arc<Index>, Ledger, SharedByte)> {
-        if let Some(remote) = &config.remote {
-            origin::refresh(layout, remote.as_ref())?;
-        }
-        let (index, fingerprint) = read_index(layout)?;
+        let parsed = match &config.remote {
+            Some(remote) => origin::refresh(layout, remote.as_ref())?,
+            None => None,
+        };
+        let (index, fingerprint) = parsed.map_or_else(|| read_index(layout), Ok)?;
         for pair in index.shards().iter().flat_map(ShardInfo::files) {
             check_name(pair.raw.basename())?;
             pair.zip.map_or(Ok(()), |zip| check_name(zip.basename()))?;
