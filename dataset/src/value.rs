@@ -6,6 +6,8 @@ mod dtype;
 mod image;
 mod json;
 mod ndarray;
+#[cfg(feature = "image")]
+mod pixels;
 mod scalar;
 
 use std::borrow::Cow;

@@ -75,6 +75,15 @@ fn images_are_handed_out_as_stored() {
             assert_eq!(pil.pixels.len() % (pil.width * pil.height) as usize, 0);
             assert!(sample.get::<&[u8]>("y").unwrap().starts_with(b"\x89PNG"));
             assert!(sample.get::<&[u8]>("z").unwrap().starts_with(b"\xff\xd8\xff"));
+            #[cfg(feature = "image")]
+            {
+                let decode = |name: &str| match sample.column(name).unwrap() {
+                    Value::Image(image) => image.pixels().unwrap().into_rgb8(),
+                    other => panic!("{other:?} is no image"),
+                };
+                assert_eq!(decode("x").dimensions(), decode("z").dimensions());
+                assert_eq!(decode("x").dimensions(), (pil.width, pil.height));
+            }
             images += 1;
         }
     }

@@ -1,5 +1,6 @@
 //! The command as a user meets it: processes, their output and exit status.
 
+mod datasets;
 mod launcher;
 mod loss;
 mod plan;
