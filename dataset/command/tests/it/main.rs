@@ -3,6 +3,7 @@
 mod datasets;
 mod launcher;
 mod loss;
+mod namespaces;
 mod plan;
 mod processes;
 mod remote;
