@@ -10,7 +10,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn write_dataset(dir: &Path, shards: usize, bytes: usize) {
     for i in 0..samples {
         let length = if i + 1 == samples { sample + rest } else { sample };
         file.extend(word(length));
-        file.extend((0..length).map(|j| (i * 31 + j) as u8));
+        file.extend((0..length).map(|j| (i * 31 + j).to_le_bytes()[0]));
     }
     assert_eq!(file.len(), bytes);
     for shard in 0..shards {
@@ -181,7 +181,7 @@ impl Server {
     }
 }
 
-fn serve(mut stream: &TcpStream, dir: &PathBuf, free: &Mutex<Instant>) -> std::io::Result<()> {
+fn serve(mut stream: &TcpStream, dir: &Path, free: &Mutex<Instant>) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut lines = BufReader::new(stream).lines();
     while let Some(first) = lines.next() {

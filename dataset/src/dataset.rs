@@ -178,7 +178,7 @@ impl Dataset {
     }
 
     /// Begins the next epoch without reading it: for a rank whose samples are read by other processes.
-    /// [`Reader::begin_epoch`] and [`Loader::epoch`] do it by themselves.
+    /// [`Reader::begin_epoch`] and [`Loader::begin_epoch`] do it by themselves.
     pub fn advance(&self) -> Position {
         let mut course = self.course();
         let position = course.next;

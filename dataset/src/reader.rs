@@ -57,7 +57,7 @@ impl Reader {
         let plan = Arc::new(self.dataset.plan(position, &self.world)?);
         let (node, rank, worker) = (self.world.node(), self.world.rank_of_node(), self.world.worker_of_rank());
         let epoch = Epoch { plan, next: Coordinate { node, rank, worker, batch: 0, slot: 0 } };
-        self.dataset.sources().fetch_ahead(&epoch);
+        self.dataset.sources().fetch_ahead(self.world.worker_of_rank(), &epoch);
         self.epoch = Some(epoch);
         Ok(())
     }

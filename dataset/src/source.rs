@@ -59,18 +59,21 @@ impl Sources {
         &self.catalog
     }
 
-    /// Fetches what will be read: the ids of samples, in order.
-    pub(crate) fn fetch_ahead<I>(&self, ids: &I)
+    /// Fetches what one of the process's readers will read: the ids of samples, in order.
+    pub(crate) fn fetch_ahead<I>(&self, reader: u64, ids: &I)
     where
         I: Iterator<Item = u64> + Clone + Send + 'static,
     {
         for (stream, cache) in self.caches.iter().enumerate().filter(|(stream, _)| self.is_remote[*stream]) {
             let catalog = Arc::clone(&self.catalog);
             let mut last = None;
-            cache.prefetch(ids.clone().filter_map(move |id| {
-                let (place, _) = catalog.locate(id).ok().filter(|(place, _)| place.stream == stream)?;
-                (last.replace(place.shard) != Some(place.shard)).then_some(place.shard)
-            }));
+            cache.prefetch_for(
+                reader,
+                ids.clone().filter_map(move |id| {
+                    let (place, _) = catalog.locate(id).ok().filter(|(place, _)| place.stream == stream)?;
+                    (last.replace(place.shard) != Some(place.shard)).then_some(place.shard)
+                }),
+            );
         }
     }
 

@@ -1,9 +1,12 @@
-//! `cargo xtask ci`: formatting, lints, documentation, tests.
+//! `cargo xtask ci`: data, formatting, lints, documentation, tests.
 
 use xshell::{Shell, cmd};
 
+use crate::fixtures;
+
 /// Runs every check in the order in which they fail fastest.
 pub(crate) fn run(shell: &Shell) -> anyhow::Result<()> {
+    fixtures::check(shell)?;
     cmd!(shell, "cargo fmt --all --check").run()?;
     cmd!(shell, "cargo clippy --workspace --all-targets --locked -- -D warnings").run()?;
     // A library user without the default features, and one with remote stores alone.

@@ -1,7 +1,5 @@
 //! `cargo xtask fixtures`: the checked-in data is what it was when it was read off the original.
 
-use std::fmt::Write as _;
-
 use anyhow::ensure;
 use xshell::{Shell, cmd};
 
@@ -17,18 +15,18 @@ const DATA: [&str; 4] =
     ["partition/tests/golden", "replication/tests/golden", "dataset/tests/fixtures", "dataset/data"];
 const CHECKSUMS: &str = "xtask/fixtures.sha256";
 
-/// Compares the SHA-256 of every tracked data file with the recorded one, and the lists with each other.
+/// Checks the data, or records what it is now.
 pub(crate) fn run(shell: &Shell, args: &Args) -> anyhow::Result<()> {
-    let files = cmd!(shell, "git ls-files -- {DATA...}").read()?;
-    let mut now = String::new();
-    for line in cmd!(shell, "sha256sum").args(files.lines()).quiet().read()?.lines() {
-        writeln!(now, "{line}")?;
-    }
     if args.record {
-        shell.write_file(CHECKSUMS, now)?;
+        shell.write_file(CHECKSUMS, checksums(shell)?)?;
         return Ok(());
     }
-    let recorded = shell.read_file(CHECKSUMS)?;
+    check(shell)
+}
+
+/// Compares the SHA-256 of every tracked data file with the recorded one, and the lists with each other.
+pub(crate) fn check(shell: &Shell) -> anyhow::Result<()> {
+    let (now, recorded) = (checksums(shell)?, shell.read_file(CHECKSUMS)?);
     let changed: Vec<&str> = now.lines().filter(|line| !recorded.lines().any(|old| old == *line)).collect();
     let gone: Vec<&str> = recorded.lines().filter(|old| !now.lines().any(|line| line == *old)).collect();
     ensure!(
@@ -37,6 +35,11 @@ pub(crate) fn run(shell: &Shell, args: &Args) -> anyhow::Result<()> {
         changed.join("\n"),
         gone.join("\n")
     );
-    println!("{} files are as recorded", now.lines().count());
+    println!("{} data files are as recorded", now.lines().count());
     Ok(())
+}
+
+fn checksums(shell: &Shell) -> anyhow::Result<String> {
+    let files = cmd!(shell, "git ls-files -- {DATA...}").quiet().read()?;
+    Ok(cmd!(shell, "sha256sum").args(files.lines()).quiet().read()? + "\n")
 }
