@@ -57,13 +57,15 @@ impl Batch {
         self.items.iter().map(|item| item.id)
     }
 
-    /// The samples with their ids, in order.
+    /// The samples with their ids, in order. Memory that the samples after the current one lie in is asked for early, so
+    /// that a shuffled order waits less for it.
     ///
     /// # Errors
     ///
     /// A sample's bytes do not fit the format: the shard is corrupt there.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, Result<Sample<'_>>)> + '_ {
-        self.items.iter().map(|item| {
+        self.items.iter().enumerate().map(|(i, item)| {
+            self.expect(i);
             let sample = match &item.held {
                 Held::Mapped { shard, sample } => shard.sample(*sample),
                 Held::Copied(copy) => Ok(copy.sample()),
@@ -71,4 +73,20 @@ impl Batch {
             (item.id, sample)
         })
     }
+
+    /// Asks for the memory of samples that will be read soon after item `i`.
+    #[inline]
+    fn expect(&self, i: usize) {
+        if let Some(Held::Mapped { shard, sample }) = self.items.get(i + PLACE_AHEAD).map(|item| &item.held) {
+            shard.expect_place(*sample);
+        }
+        if let Some(Held::Mapped { shard, sample }) = self.items.get(i + SAMPLE_AHEAD).map(|item| &item.held) {
+            shard.expect(*sample);
+        }
+    }
 }
+
+/// How many samples ahead the table of a shard is asked for, and how many the sample itself: far enough for memory to
+/// answer, and not so far that it is forgotten again. Measured with the `shuffled_read` benchmark.
+const PLACE_AHEAD: usize = 12;
+const SAMPLE_AHEAD: usize = 6;
