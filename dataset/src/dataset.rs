@@ -20,6 +20,9 @@ use crate::stream::Stream;
 ///
 /// Cheap to clone; clones share everything, the position in the data included.
 ///
+/// **One reader or loader per dataset.** Its readers and loaders share that position as well: whichever begins an epoch
+/// moves it on. Open the dataset again for another one.
+///
 /// # Example
 ///
 /// ```
@@ -96,7 +99,7 @@ impl Dataset {
             return Err(Error::config("a dataset needs a stream: give one with `stream`"));
         }
         let assignment = Assignment::for_world(&world, &settings.replication, settings.placement).map_err(config)?;
-        let sources = Sources::open(&settings.streams, settings.cache_limit)?;
+        let sources = Sources::open(&settings.streams, &settings.cache)?;
         let batch_size = usize::try_from(settings.batch_size).map_err(config)?;
         let recipe = settings.recipe(sources.catalog().shard_sizes()?, &assignment);
         let course = Course { recipe: Arc::new(recipe), current: None, next: Position::default() };
@@ -177,13 +180,18 @@ impl Dataset {
         course.current.unwrap_or(course.next)
     }
 
+    /// Where the next epoch to be begun starts.
+    pub(crate) fn upcoming(&self) -> Position {
+        self.course().next
+    }
+
     /// Begins the next epoch without reading it: for a rank whose samples are read by other processes.
     /// [`Reader::begin_epoch`] and [`Loader::begin_epoch`] do it by themselves.
     pub fn advance(&self) -> Position {
         let mut course = self.course();
         let position = course.next;
         course.current = Some(position);
-        course.next = Position { epoch: position.epoch + 1, sample_in_epoch: 0 };
+        course.next = Position { epoch: position.epoch.saturating_add(1), sample_in_epoch: 0 };
         position
     }
 
@@ -196,11 +204,11 @@ impl Dataset {
     }
 
     fn state_of(&self, course: &Course, samples: u64) -> State {
-        let consumed = samples * self.shared.assignment.num_groups();
+        let consumed = samples.saturating_mul(self.shared.assignment.num_groups());
         let (position, consumed) = course.current.map_or((course.next, 0), |position| (position, consumed));
         State {
             epoch: position.epoch,
-            sample_in_epoch: position.sample_in_epoch + consumed,
+            sample_in_epoch: position.sample_in_epoch.saturating_add(consumed),
             num_canonical_nodes: course.recipe.canonical_nodes,
             shuffle_seed: course.recipe.seed,
             initial_physical_nodes: Some(self.initial_nodes(&course.recipe)),
@@ -227,6 +235,9 @@ impl Dataset {
         insists("num_canonical_nodes", state.num_canonical_nodes, self.shared.fixed.canonical_nodes);
         if !differences.is_empty() {
             return Err(mismatch(&differences));
+        }
+        if state.epoch == u64::MAX {
+            return Err(Error::config(format!("the saved state is of epoch {}: no run comes so far", state.epoch)));
         }
         let recipe = EpochRecipe {
             seed: state.shuffle_seed,
@@ -279,7 +290,8 @@ impl Dataset {
     ///
     /// This rank reads nothing, or the other processes of the node cannot be joined.
     pub fn reader(&self) -> Result<Reader> {
-        self.reader_as(&self.shared.world)
+        // One batch in hand while the next is read.
+        self.reader_as(&self.shared.world, 2)
     }
 
     /// Reads this rank's part of each epoch with `workers` threads, whose batches it takes in turn; with 0 the rank
@@ -292,12 +304,12 @@ impl Dataset {
         Loader::new(self.clone(), workers)
     }
 
-    /// The reader of one of a rank's workers.
-    pub(crate) fn worker_reader(&self, workers: u64, worker: u64) -> Result<Reader> {
-        self.reader_as(&self.shared.world.with_workers(workers, worker).map_err(config)?)
+    /// The reader of one of a rank's workers, of which `kept` batches may be alive at a time.
+    pub(crate) fn worker_reader(&self, workers: u64, worker: u64, kept: usize) -> Result<Reader> {
+        self.reader_as(&self.shared.world.with_workers(workers, worker).map_err(config)?, kept)
     }
 
-    fn reader_as(&self, world: &World) -> Result<Reader> {
+    fn reader_as(&self, world: &World, kept: usize) -> Result<Reader> {
         let sample_world =
             self.shared.assignment.sample_world(world).ok_or_else(|| {
                 Error::config(format!("rank {} reads nothing: do not ask it for samples", world.rank()))
@@ -306,7 +318,7 @@ impl Dataset {
             Coordination::None => None,
             Coordination::Node(node) => Some(self.join(node, world)?),
         };
-        Ok(Reader::new(self.clone(), sample_world, world.workers_per_node(), session))
+        Ok(Reader::new(self.clone(), sample_world, world.workers_per_node(), kept, session))
     }
 
     /// Joins the processes of this node that read.
@@ -327,7 +339,7 @@ impl Dataset {
             participants: &participants,
             me: participant(world.rank(), world.worker_of_rank()),
             start_deadline: node.start_deadline,
-            epoch_deadline: None,
+            epoch_deadline: node.epoch_deadline,
         })
     }
 
@@ -353,8 +365,8 @@ impl Dataset {
         self.shared.batch_size
     }
 
-    pub(crate) fn drops_last(&self) -> bool {
-        self.shared.last_batch == LastBatch::Drop
+    pub(crate) fn last_batch(&self) -> LastBatch {
+        self.shared.last_batch
     }
 
     fn topology(&self, workers_per_rank: u64) -> Topology {

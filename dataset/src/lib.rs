@@ -41,7 +41,9 @@ pub use lockstep_partition as partition;
 pub use lockstep_replication as replication;
 pub use lockstep_world as world;
 pub use reader::Reader;
-pub use settings::{Coordination, DEFAULT_SEED, DatasetBuilder, NodeCoordination, default_canonical_nodes};
+pub use settings::{
+    CachePolicy, Coordination, DEFAULT_SEED, DatasetBuilder, NodeCoordination, default_canonical_nodes,
+};
 pub use shard::{Links, Sample, Shard};
 pub use state::{State, Terms};
 pub use stream::Stream;

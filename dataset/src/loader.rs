@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::dataset::{Dataset, Position};
@@ -12,6 +13,13 @@ use crate::state::State;
 
 /// Batches that each worker may be ahead of the rank.
 const AHEAD: usize = 2;
+
+/// Batches of a worker that may be alive at a time: those ahead, one that waits for a place there, one being read, and
+/// two that the rank has in hand.
+const KEPT: usize = AHEAD + 4;
+
+/// How long the end of a loader waits for the end of its threads.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A rank's batches, read by worker threads and taken from them in turn, in the order in which PyTorch's `DataLoader`
 /// takes them from its worker processes.
@@ -50,7 +58,7 @@ impl Loader {
         let workers = match workers {
             0 => Workers::None(Box::new(dataset.reader()?)),
             _ => {
-                let threads = (0..workers).map(|worker| Worker::start(dataset.worker_reader(workers, worker)?));
+                let threads = (0..workers).map(|worker| Worker::start(dataset.worker_reader(workers, worker, KEPT)?));
                 Workers::Threads { threads: threads.collect::<Result<_>>()?, turns: VecDeque::new() }
             }
         };
@@ -65,8 +73,7 @@ impl Loader {
     /// The epoch cannot be planned, or the processes of the node do not agree on it. With workers, such errors come
     /// with the first batch.
     pub fn begin_epoch(&mut self) -> Result<Position> {
-        let position = self.dataset.advance();
-        self.consumed = 0;
+        let position = self.dataset.upcoming();
         match &mut self.workers {
             Workers::None(reader) => reader.begin_at(position)?,
             Workers::Threads { threads, turns } => {
@@ -77,14 +84,15 @@ impl Loader {
                 }
             }
         }
-        Ok(position)
+        self.consumed = 0;
+        Ok(self.dataset.advance())
     }
 
     /// The next batch, or `None` when the epoch has ended (or none was begun).
     ///
     /// # Errors
     ///
-    /// As [`Reader::next_batch`].
+    /// As [`Reader::next_batch`]; the next call tries again.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         let batch = match &mut self.workers {
             Workers::None(reader) => reader.next_batch()?,
@@ -103,10 +111,13 @@ impl Loader {
 
 /// The next batch of whoever is next in turn; workers that have no more are passed over.
 fn take_turn(threads: &[Worker], turns: &mut VecDeque<usize>) -> Result<Option<Batch>> {
-    while let Some(worker) = turns.pop_front() {
-        if let Some(batch) = threads[worker].next_batch()? {
+    while let Some(&worker) = turns.front() {
+        // After an error it is still this worker's turn.
+        let batch = threads[worker].next_batch()?;
+        turns.pop_front();
+        if batch.is_some() {
             turns.push_back(worker);
-            return Ok(Some(batch));
+            return Ok(batch);
         }
     }
     Ok(None)
@@ -159,26 +170,39 @@ impl Drop for Worker {
         self.orders = None;
         let (_, nothing) = sync_channel(0);
         self.batches = nothing;
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else { return };
+        // It ends as soon as it notices, unless it waits for other processes or for room: then it is left to do so.
+        let deadline = Instant::now() + PATIENCE;
+        while !thread.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
             // A panic of the thread has been printed by it.
             let _ = thread.join();
         }
     }
 }
 
-/// Reads an epoch into the channel until it ends, fails or nobody listens.
+/// Reads an epoch into the channel until it ends or nobody listens. What fails is tried again.
 fn read_epoch(reader: &mut Reader, position: Position, outgoing: &SyncSender<Result<Option<Batch>>>) {
-    let mut next = reader.begin_at(position).and_then(|()| reader.next_batch());
+    if let Err(error) = reader.begin_at(position) {
+        // Whether anybody listens or not, there is nothing to read.
+        let _ = outgoing.send(Err(error));
+        return;
+    }
     loop {
-        let last = !matches!(next, Ok(Some(_)));
-        if outgoing.send(next).is_err() || last {
+        let batch = reader.next_batch();
+        let last = matches!(batch, Ok(None));
+        if outgoing.send(batch).is_err() || last {
             return;
         }
-        next = reader.next_batch();
     }
 }
 
 #[cold]
 fn lost() -> Error {
-    Error::new(ErrorKind::PeerLost, "a worker thread of this rank has died; its panic was printed above")
+    Error::new(
+        ErrorKind::PeerLost,
+        "a worker thread of this rank has ended: by the error before this one, or by a panic",
+    )
 }

@@ -8,6 +8,7 @@ use lockstep_partition::{
 use lockstep_replication::{Assignment, Placement, Replication};
 use lockstep_world::World;
 
+use crate::cache::{Ahead, KeepZip, Verify};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::stream::Stream;
@@ -34,12 +35,41 @@ pub struct NodeCoordination {
     pub purpose: String,
     /// How long the others may take to start.
     pub start_deadline: Duration,
+    /// How long they may take to come to a later epoch; `None` for ever, because whoever dies is noticed anyway.
+    pub epoch_deadline: Option<Duration>,
 }
 
 impl NodeCoordination {
     /// For the only dataset of a job, whose processes all start within ten minutes.
     pub fn new(job: impl Into<String>) -> Self {
-        Self { job: job.into(), purpose: String::new(), start_deadline: Duration::from_secs(600) }
+        Self { job: job.into(), purpose: String::new(), start_deadline: Duration::from_secs(600), epoch_deadline: None }
+    }
+}
+
+/// How shards that are not simply there are fetched, checked and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachePolicy {
+    /// The most bytes that all streams' local directories may take together; `None` for no limit.
+    pub limit: Option<u64>,
+    /// Whether to keep compressed files after unpacking.
+    pub keep_zip: KeepZip,
+    /// What is compared with the index when a file arrives.
+    pub verify: Verify,
+    /// How much to fetch ahead of use.
+    pub ahead: Ahead,
+    /// How long to wait for what others do: finish a download, or give up room.
+    pub wait: Duration,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self {
+            limit: None,
+            keep_zip: KeepZip::default(),
+            verify: Verify::default(),
+            ahead: Ahead::default(),
+            wait: Duration::from_secs(600),
+        }
     }
 }
 
@@ -60,7 +90,7 @@ pub struct DatasetBuilder {
     pub(crate) epoch_size: Option<u64>,
     pub(crate) replication: Replication,
     pub(crate) placement: Placement,
-    pub(crate) cache_limit: Option<u64>,
+    pub(crate) cache: CachePolicy,
     pub(crate) last_batch: LastBatch,
     pub(crate) coordination: Coordination,
 }
@@ -81,7 +111,7 @@ impl DatasetBuilder {
             epoch_size: None,
             replication: Replication::none(),
             placement: Placement::NodeLocal,
-            cache_limit: None,
+            cache: CachePolicy::default(),
             last_batch: LastBatch::Keep,
             coordination: Coordination::None,
         }
@@ -170,7 +200,13 @@ impl DatasetBuilder {
     /// The most bytes that the shards of remote streams may take in their local directories together, whoever of this
     /// node put them there.
     pub fn cache_limit(mut self, bytes: u64) -> Self {
-        self.cache_limit = Some(bytes);
+        self.cache.limit = Some(bytes);
+        self
+    }
+
+    /// How the shards of remote and compressed streams are fetched, checked and kept.
+    pub fn cache(mut self, policy: CachePolicy) -> Self {
+        self.cache = policy;
         self
     }
 

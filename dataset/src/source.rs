@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cache::{Cache, CacheConfig, Pin, Room};
 use crate::catalog::{Catalog, ShardPlace};
 use crate::error::Result;
+use crate::settings::CachePolicy;
 use crate::shard::{Provenance, SampleCopy, Shard};
 use crate::stream::Stream;
 
@@ -46,10 +47,15 @@ impl Deref for OpenShard {
 }
 
 impl Sources {
-    /// Opens all streams; the files of those that are remote share `limit` bytes.
-    pub(crate) fn open(streams: &[Stream], limit: Option<u64>) -> Result<Self> {
+    /// Opens all streams; the files of those that are remote share the limit.
+    pub(crate) fn open(streams: &[Stream], policy: &CachePolicy) -> Result<Self> {
+        let limit = policy.limit;
         let room = limit.map_or_else(Room::unlimited, Room::limited);
-        let open = |stream: &Stream| Cache::open(cache_config(stream, &room)?);
+        let open = |stream: &Stream| {
+            let config = CacheConfig::new(stream.dir()).room(room.clone()).keep_zip(policy.keep_zip);
+            let config = config.verify(policy.verify).ahead(policy.ahead).wait(policy.wait);
+            Cache::open(with_origin(config, stream)?)
+        };
         let caches: Vec<Cache> = streams.iter().map(open).collect::<Result<_>>()?;
         let catalog = Arc::new(Catalog::new(caches.iter().map(|cache| Arc::clone(cache.index())))?);
         Ok(Self { catalog, caches, is_remote: streams.iter().map(|stream| stream.url().is_some()).collect(), limit })
@@ -85,9 +91,9 @@ impl Sources {
     }
 }
 
+/// The configuration with the place that the stream's shards come from, if there is one.
 #[cfg(feature = "remote")]
-fn cache_config(stream: &Stream, room: &Room) -> Result<CacheConfig> {
-    let config = CacheConfig::new(stream.dir()).room(room.clone());
+fn with_origin(config: CacheConfig, stream: &Stream) -> Result<CacheConfig> {
     Ok(match stream.url() {
         Some(url) => config.remote(Arc::new(crate::remote::Remote::open(url)?)),
         None => config,
@@ -95,12 +101,12 @@ fn cache_config(stream: &Stream, room: &Room) -> Result<CacheConfig> {
 }
 
 #[cfg(not(feature = "remote"))]
-fn cache_config(stream: &Stream, room: &Room) -> Result<CacheConfig> {
+fn with_origin(config: CacheConfig, stream: &Stream) -> Result<CacheConfig> {
     match stream.url() {
         Some(url) => Err(crate::Error::config(format!(
             "{url} cannot be read: this program was built without the `remote` feature of lockstep-dataset"
         ))),
-        None => Ok(CacheConfig::new(stream.dir()).room(room.clone())),
+        None => Ok(config),
     }
 }
 
@@ -138,7 +144,7 @@ impl OpenShards {
         }
     }
 
-    /// Whether a batch may keep so many shards. If not, whoever waits for one more must hold none.
+    /// Whether batches may keep so many shards. If not, whoever waits for one more must hold none.
     pub(crate) fn may_lend(&self, shards: usize) -> bool {
         !self.is_limited || shards <= self.most
     }

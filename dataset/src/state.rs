@@ -30,7 +30,8 @@ const VERSION: u32 = 1;
 pub struct State {
     /// Which epoch, from 0.
     pub epoch: u64,
-    /// Unique samples consumed in it, over all replica groups.
+    /// Samples of it that were consumed, over all replica groups: each group's once, and the repeats that fill up the
+    /// end of an epoch.
     pub sample_in_epoch: u64,
     /// Equal parts that an epoch is cut into.
     pub num_canonical_nodes: u64,
@@ -49,7 +50,7 @@ pub struct State {
 pub struct Terms {
     /// The version of this object.
     pub version: u32,
-    /// The order's name with its version, such as `windowed-v1`, or `none`.
+    /// The order's name with its version, such as `windowed-v1`, or `sequential`.
     pub shuffle: String,
     /// Samples in a window of the shuffle, if that was set.
     pub shuffle_block_size: Option<u64>,

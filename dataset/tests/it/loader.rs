@@ -74,6 +74,113 @@ fn a_state_is_loaded_into_a_live_dataset_forwards_backwards_and_twice() {
     assert_eq!(dataset.loader(0).unwrap().state().sample_in_epoch, 160);
 }
 
+/// A copy of the digits whose shard 3 is missing until it is put back.
+struct Broken {
+    dir: tempfile::TempDir,
+}
+
+impl Broken {
+    const SHARD: &str = "shard.00003.mds";
+
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for entry in std::fs::read_dir("data/digits").unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_name() != Self::SHARD {
+                std::fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+            }
+        }
+        Self { dir }
+    }
+
+    fn dataset(&self) -> Dataset {
+        Dataset::builder().stream(Stream::local(self.dir.path())).batch_size(16).open(World::alone()).unwrap()
+    }
+
+    fn mend(&self) {
+        std::fs::copy(format!("data/digits/{}", Self::SHARD), self.dir.path().join(Self::SHARD)).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_skipped_after_an_error() {
+    let expected = {
+        let mut loader = digits().open(World::alone()).unwrap().loader(0).unwrap();
+        loader.begin_epoch().unwrap();
+        rest(&mut loader)
+    };
+    for workers in [0, 1, 3] {
+        let broken = Broken::new();
+        let mut loader = broken.dataset().loader(workers).unwrap();
+        loader.begin_epoch().unwrap();
+        let mut read = Vec::new();
+        while let Ok(batch) = loader.next_batch() {
+            read.push(batch.unwrap().ids().collect::<Vec<_>>());
+        }
+        let state = loader.state();
+        assert_eq!(state.sample_in_epoch, 16 * read.len() as u64);
+        assert!(loader.next_batch().is_err(), "the shard is still missing");
+        broken.mend();
+        // Errors of threads that looked before it was mended may still be on their way.
+        let batch = loop {
+            if let Ok(batch) = loader.next_batch() {
+                break batch.unwrap();
+            }
+        };
+        read.push(batch.ids().collect());
+        while read.len() < expected.len() {
+            if let Ok(batch) = loader.next_batch() {
+                read.push(batch.unwrap().ids().collect());
+            }
+        }
+        assert_eq!(read, expected, "{workers} workers");
+        assert!(loader.next_batch().unwrap().is_none());
+    }
+}
+
+#[test]
+fn huge_batches_and_positions_are_no_panic() {
+    let dataset = digits().batch_size(1 << 40).open(World::alone()).unwrap();
+    let mut loader = dataset.loader(0).unwrap();
+    loader.begin_epoch().unwrap();
+    assert_eq!(rest(&mut loader).concat().len(), 1797);
+    let state = loader.state();
+    for far in [
+        lockstep_dataset::State { epoch: u64::MAX, ..state.clone() },
+        lockstep_dataset::State { sample_in_epoch: u64::MAX, ..state.clone() },
+        lockstep_dataset::State { num_canonical_nodes: 0, ..state },
+    ] {
+        assert!(dataset.load(&far).unwrap_err().is_config());
+    }
+    assert_eq!(dataset.state(u64::MAX).sample_in_epoch, u64::MAX);
+}
+
+#[cfg(feature = "remote")]
+#[test]
+fn a_small_cache_serves_threads_in_an_order_without_locality() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = Dataset::builder()
+        .stream(Stream::remote("data/digits", dir.path()))
+        .shuffle(ShuffleAlgorithm::Global)
+        .batch_size(4)
+        .cache_limit(80_000)
+        .open(World::alone())
+        .unwrap();
+    let mut loader = dataset.loader(2).unwrap();
+    loader.begin_epoch().unwrap();
+    let mut ids = Vec::new();
+    let mut kept = std::collections::VecDeque::new();
+    while let Some(batch) = loader.next_batch().unwrap() {
+        ids.extend(batch.ids());
+        kept.push_back(batch);
+        if kept.len() > 1 {
+            kept.pop_front();
+        }
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, (0..1797).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_changed_global_batch_is_a_warning_and_loses_nothing() {
     let dataset = digits().open(World::alone()).unwrap();
