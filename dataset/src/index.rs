@@ -17,6 +17,7 @@ pub(crate) use shard_info::{Files, Layout};
 pub use shard_info::{Format, ShardInfo};
 
 use crate::error::{Error, Result};
+use crate::regular_file;
 
 /// The name of the file that makes a directory a dataset.
 pub const INDEX_BASENAME: &str = "index.json";
@@ -62,7 +63,7 @@ impl Index {
     /// The file is missing, cannot be read or is not a valid index; see [`Index::parse`].
     pub fn read(dir: impl AsRef<Path>) -> Result<Self> {
         let path = dir.as_ref().join(INDEX_BASENAME);
-        let text = std::fs::read(&path).map_err(|source| unreadable(dir.as_ref(), &path, source))?;
+        let text = regular_file::read(&path).map_err(|source| unreadable(dir.as_ref(), &path, source))?;
         Self::parse(&text, &path)
     }
 

@@ -15,6 +15,7 @@ mod json;
 mod loader;
 mod mds;
 mod reader;
+mod regular_file;
 pub mod remote;
 pub mod session;
 mod settings;

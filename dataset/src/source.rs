@@ -16,8 +16,7 @@ use crate::stream::Stream;
 pub(crate) struct Sources {
     catalog: Arc<Catalog>,
     caches: Vec<Cache>,
-    /// Which streams are fetched from elsewhere.
-    is_remote: Vec<bool>,
+    streams: Vec<Stream>,
     limit: Option<u64>,
 }
 
@@ -58,7 +57,7 @@ impl Sources {
         };
         let caches: Vec<Cache> = streams.iter().map(open).collect::<Result<_>>()?;
         let catalog = Arc::new(Catalog::new(caches.iter().map(|cache| Arc::clone(cache.index())))?);
-        Ok(Self { catalog, caches, is_remote: streams.iter().map(|stream| stream.url().is_some()).collect(), limit })
+        Ok(Self { catalog, caches, streams: streams.to_vec(), limit })
     }
 
     pub(crate) fn catalog(&self) -> &Arc<Catalog> {
@@ -70,7 +69,9 @@ impl Sources {
     where
         I: Iterator<Item = u64> + Clone + Send + 'static,
     {
-        for (stream, cache) in self.caches.iter().enumerate().filter(|(stream, _)| self.is_remote[*stream]) {
+        for (stream, cache) in
+            self.caches.iter().enumerate().filter(|(stream, _)| self.streams[*stream].url().is_some())
+        {
             let catalog = Arc::clone(&self.catalog);
             let mut last = None;
             cache.prefetch_for(
@@ -86,7 +87,8 @@ impl Sources {
     fn open_shard(&self, place: ShardPlace) -> Result<OpenShard> {
         let cache = &self.caches[place.stream];
         let pin = cache.shard(place.shard)?;
-        let shard = Shard::open(pin.dir(), &cache.index().shards()[place.shard])?;
+        let shard =
+            Shard::open_with(pin.dir(), &cache.index().shards()[place.shard], self.streams[place.stream].links())?;
         Ok(OpenShard { provenance: Arc::new(Provenance::new(&shard)), shard, _pin: pin })
     }
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use lockstep_partition::Weight;
 
+use crate::shard::Links;
+
 /// One source of samples.
 ///
 /// # Example
@@ -20,17 +22,18 @@ pub struct Stream {
     local: PathBuf,
     remote: Option<String>,
     weight: Weight,
+    links: Links,
 }
 
 impl Stream {
     /// A dataset in a local directory, the one that holds `index.json`.
     pub fn local(dir: impl Into<PathBuf>) -> Self {
-        Self { local: dir.into(), remote: None, weight: Weight::Unspecified }
+        Self { local: dir.into(), remote: None, weight: Weight::Unspecified, links: Links::Inside }
     }
 
     /// A dataset in an object store, whose shards are kept in the local directory `cache` while they are needed.
     pub fn remote(url: impl Into<String>, cache: impl Into<PathBuf>) -> Self {
-        Self { local: cache.into(), remote: Some(url.into()), weight: Weight::Unspecified }
+        Self { local: cache.into(), remote: Some(url.into()), weight: Weight::Unspecified, links: Links::Inside }
     }
 
     /// Takes this share of each epoch from the stream; all streams must be given shares then.
@@ -52,6 +55,18 @@ impl Stream {
     pub fn choose(mut self, samples: u64) -> Self {
         self.weight = Weight::Choose(samples);
         self
+    }
+
+    /// Follows links that lead out of the local directory, as in a directory of links that was made on purpose.
+    #[must_use]
+    pub fn follow_links(mut self) -> Self {
+        self.links = Links::Follow;
+        self
+    }
+
+    /// Which links in the local directory are followed.
+    pub fn links(&self) -> Links {
+        self.links
     }
 
     /// The local directory.

@@ -1,7 +1,6 @@
 //! Checking all of a dataset: every file's size and hashes, every sample.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -11,6 +10,7 @@ use std::sync::mpsc;
 use crate::error::{Error, Result};
 use crate::hashing::FileCheck;
 use crate::index::{FileInfo, FilePair, Index, ShardInfo};
+use crate::regular_file;
 use crate::shard::{Links, Shard, refuse_links_out};
 
 /// How much of a file is read at a time.
@@ -152,17 +152,13 @@ fn check_files(dir: &Path, info: &ShardInfo, pair: FilePair<'_>, report: &mut Sh
 fn check_file(dir: &Path, file: &FileInfo) -> Result<Option<u64>> {
     let path = dir.join(file.basename());
     let failed = |source| Error::io(format!("cannot read {}", path.display()), source);
-    let mut reader = match File::open(&path) {
+    let mut reader = match regular_file::open(&path) {
         Ok(reader) => reader,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
     refuse_links_out(dir, file.basename())?;
-    let metadata = reader.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(Error::corrupt(format!("{} is not a file", path.display())));
-    }
-    let size = metadata.len();
+    let size = reader.metadata().map_err(failed)?.len();
     let mut check = FileCheck::all(file)?;
     if size != file.bytes() {
         // No need to read it, which may be long.
@@ -191,6 +187,7 @@ fn check_unfolded(dir: &Path, info: &ShardInfo, raw: &FileInfo, zip: &FileInfo) 
         return Ok(());
     };
     let path = dir.join(zip.basename());
-    let bytes = std::fs::read(&path).map_err(|source| Error::io(format!("cannot read {}", path.display()), source))?;
+    let bytes =
+        regular_file::read(&path).map_err(|source| Error::io(format!("cannot read {}", path.display()), source))?;
     raw.check(&compression.decompress(&bytes, raw)?)
 }

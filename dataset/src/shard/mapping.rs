@@ -1,12 +1,12 @@
 //! Files mapped into memory, and the processor's cache.
 #![expect(unsafe_code, reason = "mapping a file is sound only while nobody truncates it, which is documented")]
 
-use std::fs::File;
 use std::path::Path;
 
 use memmap2::Mmap;
 
 use crate::error::{Error, Result};
+use crate::regular_file;
 
 /// A whole file mapped read-only.
 #[derive(Debug)]
@@ -18,11 +18,8 @@ impl Mapping {
     /// Maps the file at `path` after checking that it has the `expected` size in bytes.
     pub(crate) fn open(path: &Path, expected: u64) -> Result<Self> {
         let failed = |source| Error::io(format!("cannot open {}", path.display()), source);
-        let file = File::open(path).map_err(failed)?;
+        let file = regular_file::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(Error::corrupt(format!("{} is not a file", path.display())));
-        }
         if metadata.len() != expected {
             return Err(Error::corrupt(format!(
                 "{} has {} bytes, the index says {expected}; copy the file and the index again",

@@ -110,8 +110,8 @@ pub(crate) fn refuse_links_out(dir: &Path, basename: &str) -> Result<()> {
             let target = path.canonicalize().map_err(failed)?;
             if !target.starts_with(dir.canonicalize().map_err(failed)?) {
                 return Err(Error::corrupt(format!(
-                    "{} is a link out of the dataset's directory; put the file in its place, or say that links are to be \
-                     followed",
+                    "{} is a link out of the dataset's directory; put the file in its place, or allow links (in Rust \
+                     `Links::Follow`, with `lockstep run` and `cat` `--follow-links`)",
                     path.display()
                 )));
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::pool::write_file;
 use crate::error::{Error, Result};
 use crate::index::{INDEX_BASENAME, Index};
+use crate::regular_file;
 
 /// The parts that [`merge`] would take by default: the subdirectories of `root` that are datasets, by name.
 ///
@@ -41,7 +42,8 @@ pub fn merge<P: AsRef<str>>(root: impl AsRef<Path>, parts: &[P]) -> Result<Index
     for part in parts {
         let part = part.as_ref();
         let path = root.join(part).join(INDEX_BASENAME);
-        let text = fs::read(&path).map_err(|source| Error::io(format!("cannot read {}", path.display()), source))?;
+        let text =
+            regular_file::read(&path).map_err(|source| Error::io(format!("cannot read {}", path.display()), source))?;
         // Checked first, so that what is taken over below is known to be there.
         Index::parse(&text, &path)?;
         let index: serde_json::Value = serde_json::from_slice(&text)

@@ -263,7 +263,7 @@ const FILES: &[Case] = &[
             d.files.clear();
             d.links.push(("shard.00000.mds".into(), ".".into()));
         },
-        "shard.00000.mds is not a file",
+        "cannot read shard.00000.mds: it is not a file",
     ),
     (
         "a link out of the directory",
@@ -273,7 +273,7 @@ const FILES: &[Case] = &[
             d.entry()["raw_data"]["bytes"] = target.metadata().unwrap().len().into();
             d.links.push(("shard.00000.mds".into(), target));
         },
-        "shard.00000.mds is a link out of the dataset's directory; put the file in its place, or say that links are to be followed",
+        "shard.00000.mds is a link out of the dataset's directory; put the file in its place, or allow links (in Rust `Links::Follow`, with `lockstep run` and `cat` `--follow-links`)",
     ),
     (
         "a link to nothing",

@@ -139,6 +139,33 @@ fn nothing_is_skipped_after_an_error() {
 }
 
 #[test]
+fn links_out_of_the_directory_are_followed_only_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let digits = std::fs::canonicalize("data/digits").unwrap();
+    for entry in std::fs::read_dir(&digits).unwrap() {
+        let entry = entry.unwrap();
+        std::os::unix::fs::symlink(entry.path(), dir.path().join(entry.file_name())).unwrap();
+    }
+    let read = |stream: Stream| {
+        let mut loader = Dataset::builder().stream(stream).open(World::alone()).unwrap().loader(0).unwrap();
+        loader.begin_epoch().unwrap();
+        loader.next_batch()
+    };
+    let error = read(Stream::local(dir.path())).unwrap_err();
+    assert!(error.to_string().contains("is a link out of the dataset's directory"), "{error}");
+    assert_eq!(read(Stream::local(dir.path()).follow_links()).unwrap().unwrap().len(), 1);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(dir.path().join("index.json")).status().unwrap();
+    assert!(made.success());
+    let error = Dataset::builder().stream(Stream::local(dir.path())).open(World::alone()).unwrap_err();
+    assert!(error.to_string().contains("index.json"), "{error}");
+}
+
+#[test]
 fn huge_batches_and_positions_are_no_panic() {
     let dataset = digits().batch_size(1 << 40).open(World::alone()).unwrap();
     let mut loader = dataset.loader(0).unwrap();
