@@ -10,14 +10,18 @@ use serde::Deserialize;
 pub(super) enum Field {
     /// A JSON text, from JSON lines.
     Json(String),
-    /// Text, from a table or a Parquet string.
+    /// Text, from a table: whatever the encoding makes of it.
     Text(String),
+    /// A string, from Parquet.
+    Str(String),
     /// Bytes, from Parquet.
     Bytes(Vec<u8>),
     /// An integer, from Parquet.
     Int(i128, &'static str),
     /// A floating-point number, from Parquet.
     Float(f64, &'static str),
+    /// A value of a type that has no encoding, as Parquet prints it.
+    Foreign(String),
 }
 
 /// A value that is ready to be written.
@@ -50,8 +54,8 @@ impl Field {
     pub(super) fn guess(&self, text_only: bool) -> String {
         let float = if text_only { "float" } else { "float64" };
         match self {
-            Self::Text(_) => "str".into(),
-            Self::Bytes(_) => "bytes".into(),
+            Self::Text(_) | Self::Str(_) => "str".into(),
+            Self::Bytes(_) | Self::Foreign(_) => "bytes".into(),
             Self::Int(_, _) | Self::Float(_, _) if text_only => {
                 if matches!(self, Self::Int(_, _)) {
                     "int".into()
@@ -83,14 +87,23 @@ impl Field {
     /// The value for a column of this encoding.
     pub(super) fn cell(&self, encoding: &Encoding) -> anyhow::Result<Cell> {
         match self {
+            Self::Bytes(bytes) if matches!(encoding, Encoding::Json) => {
+                let text = str::from_utf8(bytes).context("bytes that are not text are no JSON")?;
+                Ok(Cell::Json(text.to_owned()))
+            }
             Self::Bytes(bytes) => Ok(Cell::Bytes(bytes.clone())),
             Self::Int(int, _) if matches!(encoding, Encoding::Json) => Ok(Cell::Json(int.to_string())),
             Self::Int(int, _) => Ok(integer(&int.to_string(), encoding)),
             Self::Float(float, _) if matches!(encoding, Encoding::Json) => {
+                ensure!(float.is_finite(), "JSON has no number {float}; write the column as float64");
                 Ok(Cell::Json(serde_json::to_string(float)?))
             }
             Self::Float(float, _) => Ok(Cell::Float(*float)),
-            Self::Text(text) => from_text(text, encoding),
+            Self::Str(text) if matches!(encoding, Encoding::Json) => Ok(Cell::Json(serde_json::to_string(text)?)),
+            Self::Text(text) | Self::Str(text) => from_text(text, encoding),
+            Self::Foreign(text) => {
+                bail!("values such as {text} are not written; leave the column out by naming the others with --column")
+            }
             Self::Json(text) => from_json(text, encoding),
         }
     }

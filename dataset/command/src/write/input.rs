@@ -226,12 +226,12 @@ fn convert(field: ParquetField) -> anyhow::Result<Field> {
         ParquetField::Float16(value) => Field::Float(value.into(), "float16"),
         ParquetField::Float(value) => Field::Float(value.into(), "float32"),
         ParquetField::Double(value) => Field::Float(value, "float64"),
-        ParquetField::Str(text) => Field::Text(text),
+        ParquetField::Str(text) => Field::Str(text),
         ParquetField::Bytes(bytes) => Field::Bytes(bytes.data().to_vec()),
         ParquetField::ListInternal(_) | ParquetField::Group(_) | ParquetField::MapInternal(_) => {
             Field::Json(json(&field)?.to_string())
         }
-        other => bail!("values such as {other} are not written; leave the column out by naming the others"),
+        other => Field::Foreign(other.to_string()),
     })
 }
 
@@ -262,9 +262,13 @@ fn json(field: &ParquetField) -> anyhow::Result<serde_json::Value> {
         ParquetField::UShort(value) => (*value).into(),
         ParquetField::UInt(value) => (*value).into(),
         ParquetField::ULong(value) => (*value).into(),
-        ParquetField::Float16(value) => f32::from(*value).into(),
-        ParquetField::Float(value) => (*value).into(),
-        ParquetField::Double(value) => (*value).into(),
+        ParquetField::Float16(value) => number(f32::from(*value).into())?,
+        ParquetField::Float(value) => number((*value).into())?,
+        ParquetField::Double(value) => number(*value)?,
         other => bail!("values such as {other} inside others are not written"),
     })
+}
+
+fn number(value: f64) -> anyhow::Result<serde_json::Value> {
+    serde_json::Number::from_f64(value).map(Into::into).with_context(|| format!("JSON has no number {value}"))
 }

@@ -4,6 +4,7 @@ mod datasets;
 mod launcher;
 mod loss;
 mod namespaces;
+mod parquet;
 mod plan;
 mod processes;
 mod remote;
