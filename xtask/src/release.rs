@@ -23,10 +23,12 @@ pub(crate) fn run(shell: &Shell, args: &Args) -> anyhow::Result<()> {
     let version = args.version.as_str();
     ensure!(is_version(version), "`{version}` is not a version such as 0.2.0");
 
-    let manifest = shell.read_file(MANIFEST)?;
-    let changelog = shell.read_file(CHANGELOG)?;
-    shell.write_file(MANIFEST, set_version(&manifest, version)?)?;
-    shell.write_file(CHANGELOG, date_changelog(&changelog, version, &cmd!(shell, "date +%F").read()?)?)?;
+    // Both texts before either file, so that what is refused leaves the tree as it was.
+    let today = cmd!(shell, "date +%F").read()?;
+    let manifest = set_version(&shell.read_file(MANIFEST)?, version)?;
+    let changelog = date_changelog(&shell.read_file(CHANGELOG)?, version, &today)?;
+    shell.write_file(MANIFEST, manifest)?;
+    shell.write_file(CHANGELOG, changelog)?;
     let checked = check(shell);
     if !args.execute || checked.is_err() {
         cmd!(shell, "git checkout -- Cargo.toml Cargo.lock CHANGELOG.md").run()?;
