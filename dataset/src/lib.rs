@@ -1,5 +1,4 @@
-//! Reads sharded training datasets in lockstep: MDS, JSONL and CSV shards, local or remote, in an order that survives
-//! restarts.
+#![doc = include_str!("../README.md")]
 
 mod batch;
 pub mod cache;
@@ -50,10 +49,6 @@ pub use state::{State, Terms};
 pub use stream::Stream;
 pub use value::{FromValue, NdArray, Pickled, Value};
 pub use verify::{Fault, ShardReport, verify};
-
-#[doc = include_str!("../README.md")]
-#[cfg(doctest)]
-struct ReadmeDoctests;
 
 #[doc = include_str!("../../README.md")]
 #[cfg(doctest)]
