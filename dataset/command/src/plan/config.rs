@@ -112,6 +112,9 @@ impl Config {
     /// Which ranks read what.
     pub(crate) fn assignment(&self) -> anyhow::Result<Assignment> {
         let replication = match (&self.mesh, &self.replicate) {
+            (Some(_), _) if self.replication.is_some_and(|replication| replication != 1) => {
+                anyhow::bail!("`mesh` and `replication` exclude one another: a mesh has its groups from `replicate`")
+            }
             (Some(mesh), axes) => {
                 let axes =
                     axes.as_ref().context("a mesh needs `replicate`: the axes over which samples are the same")?;

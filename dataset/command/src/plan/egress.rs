@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lockstep_partition::{EpochPlan, EpochRecipe, ShardSet};
+use lockstep_partition::{Egress, EpochPlan, EpochRecipe, ShardSet};
 use lockstep_replication::Assignment;
 
 use crate::plan::shards::Shards;
@@ -10,21 +10,22 @@ use crate::plan::shards::Shards;
 /// Above so many places they are not visited one by one, and a part of a logical node counts as all of it.
 const MOST_VISITED: u64 = 1 << 28;
 
-/// Shards touched on all physical nodes, as a multiple of the dataset's shards.
-pub(super) fn factor(plan: &EpochPlan, recipe: &EpochRecipe, assignment: &Assignment) -> f64 {
-    let machines = (0..assignment.num_nodes()).map(|node| assignment.logical_nodes_on(node));
+/// What each physical node downloads, and how many shards there are.
+pub(super) fn of_nodes(plan: &EpochPlan, recipe: &EpochRecipe, assignment: &Assignment) -> Egress {
+    let nodes = 0..assignment.num_nodes();
     if is_apart(assignment) || plan.num_slots() > MOST_VISITED {
-        return plan.egress(machines).factor();
+        return plan.egress(nodes.map(|node| assignment.logical_nodes_on(node)));
     }
     let shards = Shards::new(recipe);
-    let touched: u64 = (0..assignment.num_nodes()).map(|node| touched(plan, &shards, assignment, node)).sum();
-    ratio(touched, shards.occupied())
+    let per_machine = nodes.map(|node| touched(plan, &shards, assignment, node)).collect();
+    Egress { per_machine, shards: shards.occupied() }
 }
 
-/// Whether every logical node is on one physical node, whose ranks then read all of it.
+/// Whether every logical node is on one physical node, whose ranks then read all of it: whether none is counted twice.
 fn is_apart(assignment: &Assignment) -> bool {
     let (logical_nodes, _) = assignment.shape();
-    (0..logical_nodes).all(|logical| assignment.nodes_of(logical).len() == 1)
+    let places = (0..assignment.num_nodes()).map(|node| assignment.logical_nodes_on(node).len() as u64);
+    places.sum::<u64>() == logical_nodes
 }
 
 /// The shards that the ranks on a physical node read of.
@@ -44,7 +45,21 @@ fn touched(plan: &EpochPlan, shards: &Shards<'_>, assignment: &Assignment, node:
     touched.len()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a ratio is rounded for people")]
-fn ratio(touched: u64, shards: u64) -> f64 {
-    touched as f64 / shards as f64
+#[cfg(test)]
+mod tests {
+    use lockstep_replication::{Placement, Replication};
+
+    use super::*;
+
+    #[test]
+    fn logical_nodes_are_apart_unless_one_is_on_two_nodes() {
+        let is_apart = |nodes, ranks, replication, placement| {
+            let replication = Replication::adjacent(replication);
+            is_apart(&Assignment::new(nodes, ranks, &replication, placement).unwrap())
+        };
+        assert!(is_apart(4, 8, 2, Placement::NodeLocal));
+        assert!(is_apart(4, 8, 1, Placement::Mosaic));
+        assert!(!is_apart(4, 8, 8, Placement::Mosaic));
+        assert!(!is_apart(4, 2, 4, Placement::NodeLocal));
+    }
 }

@@ -42,6 +42,11 @@ impl Window {
         [length(&self.nodes), length(&self.ranks), length(&self.workers), length(&self.batches), self.batch_size]
     }
 
+    /// How many places there are.
+    pub(crate) fn num_places(&self) -> u64 {
+        self.shape().iter().fold(1, |places, length| places.saturating_mul(*length))
+    }
+
     /// Every place, the last dimension fastest.
     pub(crate) fn places(&self) -> impl Iterator<Item = Coordinate> + '_ {
         self.nodes.clone().flat_map(move |node| {

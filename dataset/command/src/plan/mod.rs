@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use lockstep_partition::{EpochPlan, EpochRecipe, Part};
+use lockstep_partition::{Egress, EpochPlan, EpochRecipe, Part};
 use lockstep_replication::Assignment;
 use serde::Serialize;
 
@@ -64,11 +64,15 @@ enum Format {
 struct Report {
     /// Nodes, ranks, workers, batches, batch size.
     shape: [u64; 5],
-    /// Over the ids in that order as little-endian i64, -1 where padded.
-    sha256: String,
+    /// Over the ids in that order as little-endian i64, -1 where padded; absent where it was not computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
     /// Downloads of all physical nodes, as a multiple of the dataset; absent for one worker's part.
     #[serde(skip_serializing_if = "Option::is_none")]
     egress: Option<f64>,
+    /// Shards that each physical node downloads; absent for one worker's part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    egress_per_node: Option<Vec<u64>>,
     epoch_size: u64,
     samples_per_rank: u64,
     /// Samples read again so that all ranks read equally many.
@@ -79,24 +83,38 @@ struct Report {
     ids: Option<Vec<i64>>,
 }
 
+/// People do not wait for the digest of more places than this.
+const MOST_HASHED: u64 = 1 << 26;
+
+/// What is wrong with a configuration is wrong with how the command was called.
+fn usage(error: &anyhow::Error) -> anyhow::Error {
+    Usage::error(format!("{error:#}"))
+}
+
 /// Plans and prints.
 pub(crate) fn run(args: &PlanArgs, output: &mut Output) -> anyhow::Result<Outcome> {
     let path = args.config.display();
     let text = std::fs::read(&args.config).with_context(|| format!("the configuration {path} cannot be read"))?;
     let config: Config = serde_json::from_slice(&text)
         .map_err(|error| Usage::error(format!("the configuration {path} is not usable: {error}")))?;
-    let assignment = config.assignment()?;
-    let recipe = config.recipe(&assignment)?;
+    let assignment = config.assignment().map_err(|error| usage(&error))?;
+    let recipe = config.recipe(&assignment).map_err(|error| usage(&error))?;
     let part = args.node.map_or(Part::All, Part::Node);
-    let plan = recipe.plan(&config.topology(&assignment), config.epoch, config.sample_in_epoch, part)?;
+    let plan =
+        recipe.plan(&config.topology(&assignment), config.epoch, config.sample_in_epoch, part).map_err(Usage::error)?;
     let window = args.window(&plan)?;
     let format = args.format.unwrap_or(if output.is_json() { Format::Json } else { Format::Table });
     match format {
         Format::Npy => ids::write_npy(&plan, &window, output)?,
         Format::Svg => svg::draw(&plan, &window, &recipe, output)?,
-        Format::Json => output.json(&report(&plan, &recipe, &window, &assignment, args.ids)?)?,
+        Format::Json => {
+            let report = report(&plan, &recipe, &window, &assignment, args.ids)?;
+            output.json(&Report { sha256: Some(ids::sha256(&plan, &window)), ..report })?;
+        }
         Format::Table => {
-            table::print(&report(&plan, &recipe, &window, &assignment, args.ids)?, &assignment, &recipe, output)?;
+            let report = report(&plan, &recipe, &window, &assignment, args.ids)?;
+            let sha256 = (window.num_places() <= MOST_HASHED).then(|| ids::sha256(&plan, &window));
+            table::print(&Report { sha256, ..report }, &assignment, &recipe, output)?;
         }
     }
     Ok(Outcome::Fine)
@@ -123,6 +141,7 @@ impl PlanArgs {
     }
 }
 
+/// All but the digest, which can take long.
 fn report(
     plan: &EpochPlan,
     recipe: &EpochRecipe,
@@ -131,10 +150,12 @@ fn report(
     with_ids: bool,
 ) -> anyhow::Result<Report> {
     let ids = with_ids.then(|| ids::collect(plan, window)).transpose()?;
+    let egress = window.is_whole().then(|| egress::of_nodes(plan, recipe, assignment));
     Ok(Report {
         shape: window.shape(),
-        sha256: ids::sha256(plan, window),
-        egress: window.is_whole().then(|| egress::factor(plan, recipe, assignment)),
+        sha256: None,
+        egress: egress.as_ref().map(Egress::factor),
+        egress_per_node: egress.map(|egress| egress.per_machine),
         epoch_size: plan.epoch_size(),
         samples_per_rank: plan.samples_per_rank(),
         repeats: (plan.sample_in_epoch() + plan.num_yielded()).saturating_sub(plan.epoch_size()),

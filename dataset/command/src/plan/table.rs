@@ -44,7 +44,11 @@ pub(super) fn print(
     if let Some(egress) = report.egress {
         writeln!(output, "egress           {egress:.2} times the dataset, over {} nodes", assignment.num_nodes())?;
     }
-    writeln!(output, "sha256 of ids    {}", report.sha256)?;
+    if let Some((least, most)) = report.egress_per_node.as_deref().and_then(extremes) {
+        writeln!(output, "shards a node    {least} to {most}")?;
+    }
+    let digest = report.sha256.as_deref().unwrap_or("not computed for so many ids: use --format json");
+    writeln!(output, "sha256 of ids    {digest}")?;
     if let Some(ids) = &report.ids {
         let size = usize::try_from(size)?;
         for batch in ids.chunks(size.max(1)) {
@@ -53,4 +57,9 @@ pub(super) fn print(
         }
     }
     Ok(())
+}
+
+/// The least and the most.
+fn extremes(counts: &[u64]) -> Option<(u64, u64)> {
+    Some((*counts.iter().min()?, *counts.iter().max()?))
 }

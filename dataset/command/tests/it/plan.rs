@@ -35,6 +35,7 @@ fn node_local_placement_downloads_once_and_mosaic_once_a_node() -> Result {
     for nodes in [4, 8, 37] {
         let local = report(&job(nodes, 8, 8, "node-local"), &[])?;
         assert_eq!(local["egress"], 1.0, "{nodes} nodes");
+        assert_eq!(local["egress_per_node"], json!(vec![8; usize::try_from(nodes)?]));
         // With the original's own default of canonical nodes, which it took for its one logical node.
         for shuffle in [Value::Null, "py1e".into(), "py1br".into()] {
             let mut mosaic = job(nodes, 8, 8, "mosaic");
@@ -43,6 +44,7 @@ fn node_local_placement_downloads_once_and_mosaic_once_a_node() -> Result {
             #[expect(clippy::cast_precision_loss, reason = "a small number")]
             let expected = nodes as f64;
             assert_eq!(mosaic["egress"], expected, "{nodes} nodes, {shuffle}");
+            assert_eq!(mosaic["egress_per_node"], json!(vec![8 * nodes; usize::try_from(nodes)?]));
         }
     }
     Ok(())
@@ -62,6 +64,7 @@ fn egress_counts_what_the_ranks_of_a_machine_read_and_no_more() -> Result {
 fn egress_is_in_the_table() -> Result {
     let ended = plan(&job(4, 8, 8, "node-local"), &[])?;
     assert!(ended.out.contains("egress           1.00 times the dataset, over 4 nodes"), "{}", ended.out);
+    assert!(ended.out.contains("shards a node    8 to 8\n"), "{}", ended.out);
     Ok(())
 }
 
@@ -126,28 +129,46 @@ fn null_is_sequential_and_absent_the_default() -> Result {
 
 #[test]
 fn what_cannot_be_planned_is_said_in_one_line() -> Result {
-    let cases: [(Value, i32, &str); 7] = [
-        (json!({"batch_sizes": 3}), 2, "unknown field `batch_sizes`"),
-        (job(2, 4, 3, "node-local"), 1, "replication 3 does not divide the 8 ranks"),
-        (job(2, 4, 1, "somewhere"), 1, "somewhere"),
-        (job(0, 4, 1, "mosaic"), 1, "num_nodes is 0"),
-        (json!({"streams": [], "world": {"num_nodes": 1, "ranks_per_node": 1}, "batch_size": 1}), 1, "stream"),
+    let mut mesh_and_replication = job(2, 4, 2, "node-local");
+    mesh_and_replication["mesh"] = "dp=4,tp=2".into();
+    mesh_and_replication["replicate"] = "tp".into();
+    let cases: [(Value, &str); 8] = [
+        (json!({"batch_sizes": 3}), "unknown field `batch_sizes`"),
+        (job(2, 4, 3, "node-local"), "replication 3 does not divide the 8 ranks"),
+        (mesh_and_replication, "`mesh` and `replication` exclude one another"),
+        (job(2, 4, 1, "somewhere"), "somewhere"),
+        (job(0, 4, 1, "mosaic"), "num_nodes is 0"),
+        (json!({"streams": [], "world": {"num_nodes": 1, "ranks_per_node": 1}, "batch_size": 1}), "stream"),
         (
             json!({"streams": [{"shards": 3}], "world": {"num_nodes": 1, "ranks_per_node": 1}, "batch_size": 1}),
-            1,
             "either `shard_sizes` is wanted, or `shards` and `samples_per_shard`",
         ),
         (
             json!({"streams": [{"shard_sizes": [9]}], "world": {"num_nodes": 1, "ranks_per_node": 1}, "batch_size": 1, "sample_in_epoch": 100}),
-            1,
             "100",
         ),
     ];
-    for (config, code, expected) in cases {
+    for (config, expected) in cases {
         let ended = plan(&config, &[])?;
-        assert_eq!(ended.code(), Some(code), "{config}: {}", ended.err);
+        assert_eq!(ended.code(), Some(2), "{config}: {}", ended.err);
         assert!(ended.err.starts_with("error: ") && ended.err.contains(expected), "{config}: {}", ended.err);
         assert!(ended.out.is_empty());
     }
+    let ended = plan(&job(2, 4, 1, "node-local"), &["--node", "2", "--rank", "0"])?;
+    assert_eq!(ended.code(), Some(2), "{}", ended.err);
+    let ended = finish(lockstep().args(["plan", "--config", "/nonexistent/plan.json"]))?;
+    assert_eq!(ended.code(), Some(1), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn the_table_of_a_huge_plan_has_no_digest() -> Result {
+    let mut config = job(1024, 8, 1, "node-local");
+    config["streams"] = json!([{"shards": 1 << 20, "samples_per_shard": 1 << 20}]);
+    config["shuffle"] = Value::Null;
+    let ended = plan(&config, &[])?;
+    assert_eq!(ended.code(), Some(0), "{}", ended.err);
+    let digest = "sha256 of ids    not computed for so many ids: use --format json\n";
+    assert!(ended.out.contains(digest), "{}", ended.out);
     Ok(())
 }
