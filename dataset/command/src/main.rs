@@ -10,6 +10,7 @@ mod output;
 mod plan;
 mod ps;
 mod run;
+mod size;
 mod verify;
 mod world;
 mod write;

@@ -18,6 +18,7 @@ use self::input::InputFormat;
 use self::target::Target;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::size;
 
 /// What to write, and from what.
 #[derive(Args, Debug)]
@@ -44,7 +45,7 @@ pub(crate) struct WriteArgs {
     #[arg(long = "hash", value_name = "HASH")]
     hashes: Vec<HashAlgorithm>,
     /// The size at which another shard is begun, in bytes or with kb, mb or gb behind it.
-    #[arg(long, default_value = "64mb", value_parser = parse_size)]
+    #[arg(long, default_value = "64mb", value_parser = size::parse)]
     size_limit: u64,
     /// How many threads compress and write; as many as there are processors if not given.
     #[arg(long)]
@@ -122,33 +123,5 @@ fn parse_column(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, encoding)) if !name.is_empty() => Ok((name.to_owned(), encoding.to_owned())),
         _ => Err("a column is given as NAME=ENCODING".to_owned()),
-    }
-}
-
-fn parse_size(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match lower[digits.len()..].trim_start_matches(' ') {
-        "" | "b" => 1,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        unit => return Err(format!("unknown unit `{unit}`; known are kb, mb and gb (of 1024)")),
-    };
-    let number = digits.trim().parse::<u64>().map_err(|_| format!("`{text}` is not a size such as 64mb"))?;
-    number.checked_mul(unit).ok_or_else(|| format!("`{text}` is beyond 64 bits"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(parse_size("67108864"), Ok(1 << 26));
-        assert_eq!(parse_size("64mb"), Ok(1 << 26));
-        assert_eq!(parse_size("1 KiB"), Ok(1024));
-        assert!(parse_size("").is_err() && parse_size("mb").is_err() && parse_size("1x").is_err());
-        assert!(parse_size("99999999999gb").is_err() && parse_size("-1").is_err());
     }
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use lockstep_world::World;
+
+use crate::size;
 
 /// Reads a dataset as a training job would, and checks that every rank read what it should.
 ///
@@ -42,7 +44,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) batch_size: u64,
     /// Epochs to read.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     pub(crate) epochs: u64,
     /// The order of samples: `windowed` (the default), `global`, `py1e`, `py1br`, `py1s`, `py2s`, `naive` or `none`.
     #[arg(long, value_name = "ALGO")]
@@ -61,13 +63,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "dataset")]
     pub(crate) local: Option<PathBuf>,
     /// The most that fetched shards may take in the local directory of a node, such as `500mb`.
-    #[arg(long, value_name = "BYTES", requires = "remote")]
-    pub(crate) cache_limit: Option<String>,
+    #[arg(long, value_name = "BYTES", requires = "remote", value_parser = size::parse)]
+    pub(crate) cache_limit: Option<u64>,
 
     /// Stop after this many unique samples over all groups, rounded up to whole global batches.
-    #[arg(long, value_name = "SAMPLES")]
+    #[arg(long, value_name = "SAMPLES", value_parser = value_parser!(u64).range(1..))]
     pub(crate) stop_after: Option<u64>,
-    /// Write the state in which the run ended.
+    /// Write the state in which the run ended, if all was read as it should be.
     #[arg(long, value_name = "STATE.json")]
     pub(crate) save: Option<PathBuf>,
     /// Go on from a saved state.

@@ -1,32 +1,20 @@
 //! Whether a job read what it should have: groups agree, the rest is disjoint and complete.
 //!
-//! The audit knows only what the ranks report to have read and how the job was laid out; it does not ask the plan
-//! which ids were due.
+//! The audit knows what the ranks report to have read, how the job was laid out and how much was due; it does not ask
+//! the plan which ids these were.
 
 use std::collections::BTreeMap;
 
+use crate::run::due::Due;
 use crate::run::tally::Summary;
 
-/// How the job was laid out, and how much of each epoch it was to read.
+/// How the job was laid out.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// The replica group of each rank; `None` for a rank that reads nothing.
     pub(crate) group_of_rank: Vec<Option<u64>>,
-    /// Repeats that equal counts need in a whole epoch, over all groups.
-    pub(crate) padding: u64,
     /// Samples stored in the dataset; ids are below it.
     pub(crate) num_samples: u64,
-}
-
-/// How much of an epoch was to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// All of it: every sample must have been read.
-    Whole,
-    /// The rest after a resume: this many unique samples were read before.
-    From(u64),
-    /// A part: it was left early, or entered late and left early.
-    Part,
 }
 
 /// What one rank read in one epoch. `ids` are there for the first rank of each group at least.
@@ -43,6 +31,8 @@ pub(crate) struct RankEpoch {
 pub(crate) struct Verdict {
     /// Which epoch.
     pub(crate) epoch: u64,
+    /// Whether it was to be read to its end.
+    pub(crate) complete: bool,
     /// Distinct samples read, over all groups.
     pub(crate) unique: u64,
     /// Samples read once more than needed, over all groups: padding.
@@ -56,11 +46,11 @@ const EXAMPLES: usize = 3;
 
 impl Layout {
     /// Judges one epoch from what each rank read, in rank order; `None` for ranks that read nothing by design.
-    pub(crate) fn judge(&self, epoch: u64, extent: Extent, ranks: &[Option<RankEpoch>]) -> Verdict {
-        let mut verdict = Verdict { epoch, ..Verdict::default() };
+    pub(crate) fn judge(&self, due: &Due, ranks: &[Option<RankEpoch>]) -> Verdict {
+        let mut verdict = Verdict { epoch: due.epoch, complete: due.complete, ..Verdict::default() };
+        counts(due, ranks, &mut verdict.faults);
         let leaders = self.agree(ranks, &mut verdict.faults);
-        equal_counts(&leaders, &mut verdict.faults);
-        self.disjoint(extent, &leaders, &mut verdict);
+        self.disjoint(due, &leaders, &mut verdict);
         verdict
     }
 
@@ -78,7 +68,7 @@ impl Layout {
     }
 
     /// Different groups must read different samples, padding aside, and together all that was asked for.
-    fn disjoint(&self, extent: Extent, leaders: &[(usize, &RankEpoch)], verdict: &mut Verdict) {
+    fn disjoint(&self, due: &Due, leaders: &[(usize, &RankEpoch)], verdict: &mut Verdict) {
         let size = usize::try_from(self.num_samples).expect("the samples of a dataset on this machine are countable");
         let mut reader = vec![UNREAD; size];
         let mut shared: Vec<(u64, usize, usize)> = Vec::new();
@@ -97,14 +87,10 @@ impl Layout {
                 }
             }
         }
-        let due = match extent {
-            Extent::Whole => Some(self.num_samples),
-            Extent::From(before) => Some(self.num_samples.saturating_sub(before)),
-            Extent::Part => None,
-        };
-        if let Some(due) = due.filter(|due| *due > verdict.unique) {
-            let mut fault = format!("{} of {due} samples were read by nobody", due - verdict.unique);
-            if extent == Extent::Whole {
+        let (least, most) = (*due.unique.start(), *due.unique.end());
+        if verdict.unique < least {
+            let mut fault = format!("{} of {least} samples were read by nobody", least - verdict.unique);
+            if least == self.num_samples {
                 let missing: Vec<String> = (0..)
                     .zip(&reader)
                     .filter(|(_, first)| **first == UNREAD)
@@ -118,33 +104,36 @@ impl Layout {
             }
             verdict.faults.push(fault);
         }
-        self.padding_only(&shared, verdict);
-    }
-
-    /// No more may be read again than fills up the groups to equal counts.
-    fn padding_only(&self, shared: &[(u64, usize, usize)], verdict: &mut Verdict) {
-        if verdict.repeats <= self.padding {
-            return;
+        if verdict.unique > most {
+            verdict.faults.push(format!("{} samples were read where {most} were due", verdict.unique));
         }
-        let (id, first, second) = shared[0];
-        verdict.faults.push(format!(
-            "{} samples were read again where equal counts need {}: sample {id} by rank {first} and by rank {second}",
-            verdict.repeats, self.padding
-        ));
+        padding_only(due, &shared, verdict);
     }
+}
+
+/// No more may be read again than fills up the groups to equal counts.
+fn padding_only(due: &Due, shared: &[(u64, usize, usize)], verdict: &mut Verdict) {
+    if verdict.repeats <= due.repeats {
+        return;
+    }
+    let (id, first, second) = shared[0];
+    verdict.faults.push(format!(
+        "{} samples were read again where equal counts need {}: sample {id} by rank {first} and by rank {second}",
+        verdict.repeats, due.repeats
+    ));
 }
 
 /// No rank has read the sample.
 const UNREAD: u32 = u32::MAX;
 
-/// Every group must have read equally many samples.
-fn equal_counts(leaders: &[(usize, &RankEpoch)], faults: &mut Vec<String>) {
-    let Some((&(first, expected), rest)) = leaders.split_first() else { return };
-    for (rank, read) in rest {
-        let (samples, due) = (read.summary.samples, expected.summary.samples);
-        if samples != due {
-            faults.push(format!("rank {rank} read {samples} samples, rank {first} read {due}"));
-            return;
+/// Every rank must have read as many samples as were due.
+fn counts(due: &Due, ranks: &[Option<RankEpoch>], faults: &mut Vec<String>) {
+    let (least, most) = (*due.samples.start(), *due.samples.end());
+    let expected = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    for (rank, read) in ranks.iter().enumerate() {
+        let Some(samples) = read.as_ref().map(|read| read.summary.samples) else { continue };
+        if !due.samples.contains(&samples) {
+            faults.push(format!("rank {rank} read {samples} samples where {expected} were due"));
         }
     }
 }
@@ -175,26 +164,37 @@ mod tests {
     }
 
     fn pairs() -> Layout {
-        Layout { group_of_rank: vec![Some(0), Some(0), Some(1), Some(1)], padding: 1, num_samples: 5 }
+        Layout { group_of_rank: vec![Some(0), Some(0), Some(1), Some(1)], num_samples: 5 }
     }
 
-    fn faults(extent: Extent, ranks: &[Option<RankEpoch>]) -> Vec<String> {
-        pairs().judge(0, extent, ranks).faults
+    /// 5 samples for 2 groups: 3 each, one of them again.
+    fn whole() -> Due {
+        Due { epoch: 7, complete: true, samples: 3..=3, unique: 5..=5, repeats: 1 }
+    }
+
+    /// 3 of the samples are left: 2 for each group, one of them again.
+    fn rest() -> Due {
+        Due { epoch: 7, complete: true, samples: 2..=2, unique: 3..=4, repeats: 1 }
+    }
+
+    fn faults(due: &Due, ranks: &[Option<RankEpoch>]) -> Vec<String> {
+        pairs().judge(due, ranks).faults
     }
 
     #[test]
     fn a_right_epoch_has_its_padding_counted() {
         let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[3, 4, 4]), read(&[3, 4, 4])];
-        let verdict = pairs().judge(7, Extent::Whole, &ranks);
-        assert_eq!(verdict, Verdict { epoch: 7, unique: 5, repeats: 1, faults: vec![] });
+        let verdict = pairs().judge(&whole(), &ranks);
+        assert_eq!(verdict, Verdict { epoch: 7, complete: true, unique: 5, repeats: 1, faults: vec![] });
     }
 
     #[test]
     fn members_that_differ_are_named() {
         let ranks = [read(&[0, 1, 2]), read(&[0, 2, 1]), read(&[3, 4, 4]), read(&[3, 4])];
         assert_eq!(
-            faults(Extent::Whole, &ranks),
+            faults(&whole(), &ranks),
             [
+                "rank 3 read 2 samples where 3 were due",
                 "rank 1 differs from rank 0 of its group 0: other samples, or in another order",
                 "rank 3 differs from rank 2 of its group 1: 2 samples instead of 3",
             ]
@@ -207,7 +207,7 @@ mod tests {
         other.as_mut().unwrap().summary.contents_digest ^= 1;
         let ranks = [read(&[0, 1, 2]), other, read(&[3, 4, 4]), read(&[3, 4, 4])];
         assert_eq!(
-            faults(Extent::Whole, &ranks),
+            faults(&whole(), &ranks),
             ["rank 1 differs from rank 0 of its group 0: the same ids with other bytes"]
         );
     }
@@ -216,7 +216,7 @@ mod tests {
     fn groups_that_share_and_samples_that_nobody_reads_are_named() {
         let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[2, 3, 1]), read(&[2, 3, 1])];
         assert_eq!(
-            faults(Extent::Whole, &ranks),
+            faults(&whole(), &ranks),
             [
                 "1 of 5 samples were read by nobody, sample 4 among them; sample 2 was read by rank 0 and by rank 2; \
                  sample 1 was read by rank 0 and by rank 2",
@@ -228,28 +228,44 @@ mod tests {
     #[test]
     fn unequal_counts_are_named() {
         let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[3, 4]), read(&[3, 4])];
-        assert_eq!(faults(Extent::Whole, &ranks), ["rank 2 read 2 samples, rank 0 read 3"]);
+        let expected = ["rank 2 read 2 samples where 3 were due", "rank 3 read 2 samples where 3 were due"];
+        assert_eq!(faults(&whole(), &ranks), expected);
+        // Unless the ranks cannot all have as many.
+        assert!(faults(&Due { samples: 2..=3, ..whole() }, &ranks).is_empty());
     }
 
     #[test]
     fn ids_outside_the_dataset_are_named() {
         let ranks = [read(&[0, 1, 5]), read(&[0, 1, 5]), read(&[3, 4, 2]), read(&[3, 4, 2])];
-        assert_eq!(faults(Extent::Whole, &ranks), ["rank 0 read sample 5, but there are only 5"]);
+        assert_eq!(faults(&whole(), &ranks), ["rank 0 read sample 5, but there are only 5"]);
     }
 
     #[test]
     fn the_rest_after_a_resume_must_be_complete() {
-        let whole = [read(&[0, 1]), read(&[0, 1]), read(&[4, 4]), read(&[4, 4])];
-        assert_eq!(faults(Extent::From(2), &whole), Vec::<String>::new());
-        assert_eq!(faults(Extent::From(1), &whole).len(), 1);
+        let ranks = |second: &[u64]| [read(&[0, 1]), read(&[0, 1]), read(second), read(second)];
+        assert!(faults(&rest(), &ranks(&[4, 4])).is_empty());
+        assert!(faults(&rest(), &ranks(&[3, 4])).is_empty(), "padding is read from what was consumed before");
+        let fault = "1 of 3 samples were read by nobody; sample 0 was read by rank 0 and by rank 2; \
+                     sample 1 was read by rank 0 and by rank 2";
+        assert_eq!(faults(&rest(), &ranks(&[0, 1]))[0], fault);
+    }
+
+    #[test]
+    fn a_resume_that_ignored_its_state_is_wrong() {
+        let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[3, 4, 4]), read(&[3, 4, 4])];
+        let faults = faults(&rest(), &ranks);
+        assert_eq!(faults[0], "rank 0 read 3 samples where 2 were due");
+        assert_eq!(faults[4], "5 samples were read where 4 were due");
+        assert_eq!(faults.len(), 5);
     }
 
     #[test]
     fn a_part_may_not_repeat() {
+        let part = Due { complete: false, unique: 5..=6, ..whole() };
         let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[0, 1, 2])];
         assert_eq!(
-            faults(Extent::Part, &ranks),
-            ["3 samples were read again where equal counts need 1: sample 0 by rank 0 and by rank 2"]
+            faults(&part, &ranks).last().unwrap(),
+            "3 samples were read again where equal counts need 1: sample 0 by rank 0 and by rank 2"
         );
     }
 
@@ -258,6 +274,6 @@ mod tests {
         let mut layout = pairs();
         layout.group_of_rank.push(None);
         let ranks = [read(&[0, 1, 2]), read(&[0, 1, 2]), read(&[3, 4, 4]), read(&[3, 4, 4]), None];
-        assert!(layout.judge(0, Extent::Whole, &ranks).faults.is_empty());
+        assert!(layout.judge(&whole(), &ranks).faults.is_empty());
     }
 }

@@ -47,17 +47,11 @@ impl Child {
 
     /// Why the child ended without a word: waits for it, briefly.
     pub(crate) fn autopsy(&mut self) -> Failure {
-        let message = match self.reap() {
+        let message = match self.reap(Instant::now() + LAST_BREATH) {
             Ok(status) => format!("{} {}", self.name, describe(status)),
             Err(error) => format!("{} is lost: {error}", self.name),
         };
         Failure { message, peer_lost: false }
-    }
-
-    /// Waits for a child that ends by itself, now that nobody reads its pipe: so it can leave what it shares in order.
-    pub(crate) fn dismiss(mut self) {
-        // Whatever it ends with, it has said all it had to say.
-        let _ = self.reap();
     }
 
     /// Makes the child end at once, without waiting for it.
@@ -65,12 +59,14 @@ impl Child {
         self.lifeline = None;
     }
 
-    /// Waits for a child that is about to end, and ends one that is not.
-    fn reap(&mut self) -> io::Result<ExitStatus> {
-        let deadline = Instant::now() + LAST_BREATH;
-        while Instant::now() < deadline {
+    /// Waits for a child that is about to end, and ends one that has not by then.
+    fn reap(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
+        loop {
             if let Some(status) = self.process.try_wait()? {
                 return Ok(status);
+            }
+            if Instant::now() >= deadline {
+                break;
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -79,11 +75,21 @@ impl Child {
     }
 }
 
+/// Waits for children that end by themselves, now that nobody reads their pipes: so they can leave what they share in
+/// order. All of them have the same time.
+pub(crate) fn dismiss(children: Vec<Child>) {
+    let deadline = Instant::now() + LAST_BREATH;
+    for mut child in children {
+        // Whatever it ends with, it has said all it had to say.
+        let _ = child.reap(deadline);
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         self.release();
         // It is gone already, or goes now; neither can fail in a way that matters here.
-        let _ = self.reap();
+        let _ = self.reap(Instant::now() + LAST_BREATH);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The job that the arguments and the environment describe, seen from one process.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Context;
-use bytesize::ByteSize;
 use lockstep_dataset::{Coordination, Dataset, NodeCoordination, State, Stream};
 use lockstep_partition::ShuffleAlgorithm;
 use lockstep_replication::{Mesh, Placement, Replication, UnknownPlacement};
@@ -10,16 +11,20 @@ use lockstep_world::{Detected, World};
 use crate::outcome::Usage;
 use crate::run::args::RunArgs;
 use crate::run::child::Child;
-use crate::run::rank::{self, Consumer, Source, Span, Workers};
-use crate::run::{ROLE, WORKER_ROLE, launch};
+use crate::run::legs::Legs;
+use crate::run::rank::{self, Consumer, Source, Workers};
+use crate::run::{ROLE, SIMULATED, WORKER_ROLE, launch};
 
 /// A dataset as one process of a job reads it.
 pub(crate) struct Job {
     /// The dataset, at the position of a resumed state if there is one.
     pub(crate) dataset: Dataset,
+    /// The epochs that the job reads.
+    pub(crate) legs: Legs,
     world: World,
-    span: Span,
-    save: Option<std::path::PathBuf>,
+    /// What to know of the state that was resumed.
+    warnings: Vec<String>,
+    save: Option<PathBuf>,
     workers: u64,
 }
 
@@ -28,47 +33,49 @@ impl Job {
     pub(crate) fn open(args: &RunArgs, detected: &Detected) -> anyhow::Result<Self> {
         let world = detected.world;
         let coordination = Coordination::Node(NodeCoordination::new(detected.job.as_str()));
-        Self::open_as(args, world, coordination)
+        Self::open_as(args, world, coordination, std::env::var_os(SIMULATED).is_some())
     }
 
-    /// Opens the dataset as rank 0 of the job, to ask about it and not to read it.
+    /// Opens the dataset as rank 0 of a job that is to be launched here, to ask about it and not to read it.
     pub(crate) fn preview(args: &RunArgs, nodes: u64, ranks_per_node: u64) -> anyhow::Result<Self> {
         let world = World::new(nodes, ranks_per_node, 1, 0).map_err(Usage::error)?;
-        Self::open_as(args, world, Coordination::None)
+        Self::open_as(args, world, Coordination::None, true)
     }
 
-    fn open_as(args: &RunArgs, world: World, coordination: Coordination) -> anyhow::Result<Self> {
-        let dataset = args.dataset(world, coordination)?;
+    fn open_as(args: &RunArgs, world: World, coordination: Coordination, simulated: bool) -> anyhow::Result<Self> {
+        let dataset = args.dataset(world, coordination, simulated)?;
+        let mut warnings = Vec::new();
         if let Some(path) = &args.resume {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("the state {} cannot be read", path.display()))?;
             let state =
                 State::from_json(&text).with_context(|| format!("the state {} is not usable", path.display()))?;
-            let warnings =
-                dataset.load(&state).with_context(|| format!("the state {} does not fit", path.display()))?;
-            if world.is_leader() {
-                warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-            }
+            warnings = dataset.load(&state).with_context(|| format!("the state {} does not fit", path.display()))?;
         }
-        let span = Span {
-            epochs: args.epochs,
-            batches: args.stop_after.map(|samples| samples.div_ceil(dataset.global_batch())),
-        };
-        Ok(Self { dataset, world, span, save: args.save.clone(), workers: args.workers_per_rank })
+        let legs = Legs::new(&dataset, args.epochs, args.stop_after);
+        Ok(Self { dataset, legs, world, warnings, save: args.save.clone(), workers: args.workers_per_rank })
     }
 
-    /// Reads what this rank must, itself or through worker processes; rank 0 saves the state in which it stopped.
-    pub(crate) fn read(&self, arguments: &[String], consumer: &mut impl Consumer) -> anyhow::Result<()> {
+    /// Says what to know of the state that was resumed; for one process of the job to do.
+    pub(crate) fn warn(&self) {
+        self.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+
+    /// Reads what this rank must, itself or through worker processes. Returns the samples consumed in the last epoch.
+    pub(crate) fn read(&self, arguments: &[String], consumer: &mut impl Consumer) -> anyhow::Result<u64> {
         let source = match self.workers {
             0 => Source::Own(Box::new(self.dataset.reader()?)),
             _ => Source::Workers(self.start_workers(arguments)?),
         };
-        let consumed = rank::consume(source, self.span, consumer)?;
-        if let Some(path) = self.save.as_deref().filter(|_| self.world.is_leader()) {
-            let text = self.dataset.state(consumed).to_json();
-            write_whole(path, &text).with_context(|| format!("the state {} cannot be written", path.display()))?;
-        }
-        Ok(())
+        rank::consume(source, self.legs.clone(), consumer)
+    }
+
+    /// Writes the state after `consumed` samples of each rank in the last epoch, if that was asked for; for one process
+    /// of the job to do, whose dataset was advanced to that epoch.
+    pub(crate) fn save(&self, consumed: u64) -> anyhow::Result<()> {
+        let Some(path) = &self.save else { return Ok(()) };
+        let text = self.dataset.state(consumed).to_json();
+        write_whole(path, &text).with_context(|| format!("the state {} cannot be written", path.display()))
     }
 
     fn start_workers(&self, arguments: &[String]) -> anyhow::Result<Workers> {
@@ -83,8 +90,8 @@ impl Job {
 }
 
 /// Writes a file that is there whole or not at all.
-fn write_whole(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     std::io::Write::write_all(&mut file, text.as_bytes())?;
     file.as_file().sync_all()?;
@@ -94,9 +101,9 @@ fn write_whole(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
 
 impl RunArgs {
     /// The dataset of these arguments, as the process that `world` describes reads it.
-    fn dataset(&self, world: World, coordination: Coordination) -> anyhow::Result<Dataset> {
+    fn dataset(&self, world: World, coordination: Coordination, simulated: bool) -> anyhow::Result<Dataset> {
         let mut builder = Dataset::builder()
-            .stream(self.stream(&world)?)
+            .stream(self.stream(&world, simulated)?)
             .batch_size(self.batch_size)
             .replication(self.replication()?)
             .placement(self.placement()?)
@@ -109,8 +116,8 @@ impl RunArgs {
         if let Some(seed) = self.seed {
             builder = builder.seed(seed);
         }
-        if let Some(limit) = &self.cache_limit {
-            builder = builder.cache_limit(bytes(limit)?);
+        if let Some(limit) = self.cache_limit {
+            builder = builder.cache_limit(limit);
         }
         if let Some(nodes) = self.canonical_nodes {
             builder = builder.canonical_nodes(nodes);
@@ -119,10 +126,10 @@ impl RunArgs {
     }
 
     /// Where samples come from. Simulated nodes each have a directory of their own for what is fetched.
-    fn stream(&self, world: &World) -> anyhow::Result<Stream> {
+    fn stream(&self, world: &World, simulated: bool) -> anyhow::Result<Stream> {
         match (&self.dataset, &self.local, &self.remote) {
             (Some(dir), None, None) | (None, Some(dir), None) => Ok(Stream::local(dir)),
-            (None, Some(dir), Some(url)) if std::env::var_os(ROLE).is_some() && world.is_multinode() => {
+            (None, Some(dir), Some(url)) if simulated && world.is_multinode() => {
                 Ok(Stream::remote(url, dir.join(format!("node-{}", world.node()))))
             }
             (None, Some(dir), Some(url)) => Ok(Stream::remote(url, dir)),
@@ -142,12 +149,4 @@ impl RunArgs {
     fn placement(&self) -> anyhow::Result<Placement> {
         self.placement.parse().map_err(|error: UnknownPlacement| Usage::error(error))
     }
-}
-
-/// Bytes as people write them: `500mb`, `2 GiB`, `1000000`.
-fn bytes(text: &str) -> anyhow::Result<u64> {
-    let size = text
-        .parse::<ByteSize>()
-        .map_err(|error| Usage::error(format!("{text:?} is not a number of bytes: {error}")))?;
-    Ok(size.as_u64())
 }

@@ -64,6 +64,7 @@ fn variables(job: &str, world: World) -> Vec<(&'static str, String)> {
         (LAUNCHER_VARIABLE, Launcher::Torchrun.to_string()),
         (JOB_ID_VARIABLE, job.to_owned()),
         (super::ROLE, super::RANK_ROLE.to_owned()),
+        (super::SIMULATED, "1".to_owned()),
     ]);
     variables
 }

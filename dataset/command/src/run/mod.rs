@@ -6,8 +6,10 @@
 mod args;
 mod audit;
 mod child;
+mod due;
 mod job;
 mod launch;
+mod legs;
 mod lifeline;
 mod local;
 mod rank;
@@ -33,6 +35,10 @@ use crate::run::wire::{BatchRead, Failure, Message};
 const ROLE: &str = "LOCKSTEP_RUN_ROLE";
 const RANK_ROLE: &str = "rank";
 const WORKER_ROLE: &str = "worker";
+
+/// The variable by which the launcher tells its processes that the job's nodes are simulated on one machine. A worker
+/// has a role under any launcher, but not this.
+const SIMULATED: &str = "LOCKSTEP_RUN_SIMULATED_NODES";
 
 /// Runs the part that the environment assigns. `arguments` are those of the command, for processes started anew.
 pub(crate) fn run(args: &RunArgs, arguments: &[String], output: &mut Output) -> anyhow::Result<Outcome> {

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use lockstep_dataset::{Dataset, Reader};
 
-use crate::run::child::{Child, Pipe};
+use crate::run::child::{self, Child, Pipe};
+use crate::run::legs::Legs;
 use crate::run::tally::{Summary, Tally};
-use crate::run::wire::{self, BatchRead, Failure, Message};
+use crate::run::wire::{self, BatchRead, Message};
 use crate::run::worker;
 
 /// Where a rank's batches come from.
@@ -25,21 +26,12 @@ pub(crate) trait Consumer {
     fn epoch_end(&mut self, summary: Summary) -> anyhow::Result<()>;
 }
 
-/// How much a rank reads.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    /// Epochs, one that is gone on with included.
-    pub(crate) epochs: u64,
-    /// At most this many batches in all.
-    pub(crate) batches: Option<u64>,
-}
-
-/// Reads the span and hands everything to the consumer. Returns the samples consumed in the last epoch that was begun.
-pub(crate) fn consume(mut source: Source, span: Span, consumer: &mut impl Consumer) -> anyhow::Result<u64> {
-    let mut left = span.batches;
+/// Reads the legs and hands everything to the consumer. Returns the samples consumed in the last epoch that was begun.
+pub(crate) fn consume(mut source: Source, legs: Legs, consumer: &mut impl Consumer) -> anyhow::Result<u64> {
     let mut consumed = 0;
-    for _ in 0..span.epochs {
+    for leg in legs {
         let mut tally = Tally::start(source.begin_epoch()?);
+        let mut left = leg.batches;
         while left != Some(0) {
             let Some(batch) = source.next_batch()? else { break };
             tally.add(&batch);
@@ -48,9 +40,6 @@ pub(crate) fn consume(mut source: Source, span: Span, consumer: &mut impl Consum
         }
         consumed = tally.samples();
         consumer.epoch_end(tally.finish())?;
-        if left == Some(0) {
-            break;
-        }
     }
     source.finish();
     Ok(consumed)
@@ -125,7 +114,7 @@ impl Workers {
         let (children, pipes): (Vec<Child>, Vec<Pipe>) = std::mem::take(&mut self.workers).into_iter().unzip();
         // All pipes first: a worker may wait for another one to end.
         drop(pipes);
-        children.into_iter().for_each(Child::dismiss);
+        child::dismiss(children);
     }
 }
 
@@ -135,25 +124,5 @@ impl Drop for Workers {
         for (child, _) in &mut self.workers {
             child.release();
         }
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl Failure {
-    /// What to tell the parent of an error here.
-    pub(crate) fn from_error(error: &anyhow::Error) -> Self {
-        if let Some(failure) = error.downcast_ref::<Self>() {
-            return failure.clone();
-        }
-        let peer_lost =
-            error.downcast_ref::<lockstep_dataset::Error>().is_some_and(lockstep_dataset::Error::is_peer_lost);
-        Self { message: format!("{error:#}"), peer_lost }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::output::Output;
-use crate::run::audit::{Extent, Verdict};
+use crate::run::audit::Verdict;
 use crate::run::tally::Summary;
 
 /// What one rank read over the whole run.
@@ -29,7 +29,9 @@ pub(crate) struct RankReport {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RunReport<'a> {
     pub(crate) ranks: &'a [RankReport],
-    pub(crate) epochs: Vec<EpochReport<'a>>,
+    pub(crate) epochs: &'a [EpochReport<'a>],
+    /// What is wrong with the run as a whole.
+    pub(crate) faults: &'a [String],
     /// Whether every check held.
     pub(crate) ok: bool,
 }
@@ -47,12 +49,12 @@ pub(crate) struct EpochReport<'a> {
 
 impl<'a> EpochReport<'a> {
     /// The report on one verdict.
-    pub(crate) fn new(extent: Extent, verdict: &'a Verdict) -> Self {
+    pub(crate) fn new(verdict: &'a Verdict) -> Self {
         Self {
             epoch: verdict.epoch,
             unique: verdict.unique,
             repeats: verdict.repeats,
-            complete: extent != Extent::Part,
+            complete: verdict.complete,
             faults: &verdict.faults,
         }
     }
@@ -119,13 +121,9 @@ pub(crate) fn table(output: &mut Output, ranks: &[RankReport]) -> anyhow::Result
     Ok(())
 }
 
-/// Prints the verdicts: a line for each epoch, and one for each fault.
-pub(crate) fn verdicts(
-    output: &mut Output,
-    epochs: &[EpochReport<'_>],
-    group_of_rank: &[Option<u64>],
-) -> anyhow::Result<()> {
-    for epoch in epochs {
+/// Prints the verdicts: a line for each epoch, one for each fault, and what they come to.
+pub(crate) fn verdicts(output: &mut Output, run: &RunReport<'_>, group_of_rank: &[Option<u64>]) -> anyhow::Result<()> {
+    for epoch in run.epochs {
         let again = match epoch.repeats {
             0 => String::new(),
             repeats => format!(", {repeats} of them again to give every rank as many"),
@@ -136,12 +134,19 @@ pub(crate) fn verdicts(
             writeln!(output, "  wrong: {fault}")?;
         }
     }
-    if epochs.iter().all(|epoch| epoch.faults.is_empty()) {
+    for fault in run.faults {
+        writeln!(output, "wrong: {fault}")?;
+    }
+    if run.ok {
         let readers = group_of_rank.iter().flatten().count();
         let groups = group_of_rank.iter().flatten().collect::<std::collections::BTreeSet<_>>().len();
+        let but = match run.epochs.iter().map(|epoch| epoch.repeats).sum::<u64>() {
+            0 => String::new(),
+            repeats => format!(" but for the {repeats} that fill up the last batches"),
+        };
         writeln!(
             output,
-            "ok: {readers} ranks in {groups} groups; each group read identical samples, no two groups the same ones"
+            "ok: {readers} ranks in {groups} groups; each group read identical samples, no two groups the same ones{but}"
         )?;
     } else {
         writeln!(output, "failed: the ranks did not read what they should have")?;

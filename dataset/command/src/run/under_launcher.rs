@@ -36,8 +36,14 @@ pub(crate) fn run(
         rank: world.rank(),
         group,
     };
-    job.read(arguments, &mut record)?;
+    if world.is_leader() {
+        job.warn();
+    }
+    let consumed = job.read(arguments, &mut record)?;
     record.trace.take().map_or(Ok(()), Trace::finish)?;
+    if world.is_leader() {
+        job.save(consumed)?;
+    }
     let report = RankReport::new(world.node(), world.rank(), group, &record.summaries);
     if output.is_json() {
         output.json(&report)?;

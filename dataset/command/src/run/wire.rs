@@ -38,6 +38,26 @@ pub(crate) struct Failure {
     pub(crate) peer_lost: bool,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Failure {
+    /// What to tell the parent of an error here.
+    pub(crate) fn from_error(error: &anyhow::Error) -> Self {
+        if let Some(failure) = error.downcast_ref::<Self>() {
+            return failure.clone();
+        }
+        let peer_lost =
+            error.downcast_ref::<lockstep_dataset::Error>().is_some_and(lockstep_dataset::Error::is_peer_lost);
+        Self { message: format!("{error:#}"), peer_lost }
+    }
+}
+
 /// One message of the pipe.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
@@ -157,6 +177,23 @@ mod tests {
         fn rubbish_is_an_error_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 1..64)) {
             let mut pipe = bytes.as_slice();
             while let Ok(Some(_)) = read(&mut pipe) {}
+        }
+
+        #[test]
+        fn unknown_tags_are_an_error(tag: u8, rest in prop::collection::vec(any::<u8>(), 0..16)) {
+            prop_assume!(![BATCH, EPOCH_END, FAILED, DONE].contains(&tag));
+            let header = [&[tag][..], &(rest.len() as u64).to_ne_bytes(), &rest].concat();
+            let error = read(&mut header.as_slice()).unwrap_err();
+            prop_assert!(error.to_string().contains(&format!("a message with the tag {tag};")), "{}", error);
+        }
+
+        #[test]
+        fn lengths_that_no_message_has_are_an_error(length in LONGEST + 1..) {
+            for tag in [BATCH, EPOCH_END, FAILED, DONE] {
+                let header = [&[tag][..], &length.to_ne_bytes()].concat();
+                let error = read(&mut header.as_slice()).unwrap_err();
+                prop_assert!(error.to_string().contains(&format!("a message of {length} bytes")), "{}", error);
+            }
         }
     }
 

@@ -38,6 +38,24 @@ fn simulated_nodes_fetch_their_own_parts() -> Result {
     // 18 shards over 2 canonical nodes: at most one of them is cut and needed by both.
     let (first, second) = (shards("node-0")?, shards("node-1")?);
     assert!((18..=19).contains(&(first + second)), "{first} + {second} shards were fetched");
+    let mut entries: Vec<_> =
+        std::fs::read_dir(dir.path())?.flatten().map(|entry| entry.file_name().into_string()).collect();
+    entries.sort();
+    assert_eq!(entries, [Ok("node-0".to_owned()), Ok("node-1".to_owned())], "the launcher has no cache of its own");
+    Ok(())
+}
+
+#[test]
+fn a_node_of_a_real_launcher_has_the_directory_that_was_given() -> Result {
+    let dir = tempfile::tempdir()?;
+    let mut command = remote(dir.path(), &["--workers-per-rank", "1"])?;
+    // Rank 0 of two nodes; the other one is elsewhere.
+    command.envs([("RANK", "0"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1")]);
+    command.envs([("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29500"), ("LOCKSTEP_JOB_ID", "half a job")]);
+    let ended = finish(&mut command)?;
+    assert_eq!(ended.code(), Some(0), "{}{}", ended.out, ended.err);
+    assert!(shard_bytes(dir.path()) > 0, "nothing was fetched to the directory");
+    assert!(!dir.path().join("node-0").exists(), "a node of its own was taken for a simulated one");
     Ok(())
 }
 
@@ -65,11 +83,11 @@ fn a_limit_below_one_shard_is_refused() -> Result {
     let dir = tempfile::tempdir()?;
     let ended = finish(&mut remote(dir.path(), &["--cache-limit", "1kb"])?)?;
     assert_eq!(ended.code(), Some(2));
-    assert!(ended.err.contains("the cache limit of 1000 bytes is too small"), "{}", ended.err);
+    assert!(ended.err.contains("the cache limit of 1024 bytes is too small"), "{}", ended.err);
     assert!(ended.err.contains("set it to"), "{}", ended.err);
     let ended = finish(&mut remote(dir.path(), &["--cache-limit", "a lot"])?)?;
     assert_eq!(ended.code(), Some(2));
-    assert!(ended.err.contains("\"a lot\" is not a number of bytes"), "{}", ended.err);
+    assert!(ended.err.contains("invalid value 'a lot' for '--cache-limit"), "{}", ended.err);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::support::{Result, finish, run, trace};
+use crate::support::{Result, digits, finish, lockstep, run, trace};
 
 /// Runs a job in groups of `k` ranks and batches of `size`; returns the global batches of its first epoch, ids sorted.
 fn batches(shape: &[&str], k: usize, size: usize, more: &[&str]) -> Result<Vec<Vec<u64>>> {
@@ -102,5 +102,87 @@ fn what_differs_from_a_state_is_named() -> Result {
     // What is not given is taken from the state.
     let ended = finish(&mut run(&["--ranks-per-node", "2", "--resume", state]))?;
     assert_eq!(ended.code(), Some(0), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn stop_after_counts_unique_samples_over_epochs() -> Result {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("state.json");
+    let state = text(&path)?;
+    // 29 batches of 64 end the first epoch of 1797 samples; 59 more are one batch of the second.
+    for workers in ["0", "2"] {
+        let shape = ["--ranks-per-node", "2", "--workers-per-rank", workers];
+        let more = ["--epochs", "3", "--stop-after", "1856", "--save", state];
+        let read = epochs(&shape, 1, 32, &more)?;
+        assert_eq!(read.keys().collect::<Vec<_>>(), [&0, &1]);
+        assert_eq!(read[&1].len(), 1);
+        let saved: serde_json::Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+        assert_eq!((saved["epoch"].as_u64(), saved["sample_in_epoch"].as_u64()), (Some(1), Some(64)));
+    }
+    Ok(())
+}
+
+#[test]
+fn no_state_is_saved_of_a_run_that_went_wrong() -> Result {
+    let dir = tempfile::tempdir()?;
+    let (state, cache) = (dir.path().join("state.json"), dir.path().join("cache"));
+    let node = cache.join("node-1");
+    std::fs::create_dir_all(&node)?;
+    // The second node finds shards that differ in their last pixel.
+    for entry in std::fs::read_dir(digits())? {
+        let entry = entry?;
+        let mut bytes = std::fs::read(entry.path())?;
+        if entry.file_name().to_string_lossy().ends_with(".mds") {
+            *bytes.last_mut().ok_or("an empty shard")? ^= 1;
+        }
+        std::fs::write(node.join(entry.file_name()), bytes)?;
+    }
+    let mut command = lockstep();
+    command.args(["run", "--nodes", "2", "--ranks-per-node", "1", "--replication", "2"]);
+    command.args(["--remote", &format!("file://{}", digits().canonicalize()?.display()), "--local"]).arg(&cache);
+    let ended = finish(command.arg("--save").arg(&state))?;
+    assert_eq!(ended.code(), Some(1), "{}{}", ended.out, ended.err);
+    assert!(
+        ended.out.contains("rank 1 differs from rank 0 of its group 0: the same ids with other bytes"),
+        "{}",
+        ended.out
+    );
+    assert!(!state.exists(), "a state was saved of a run that went wrong");
+    Ok(())
+}
+
+#[test]
+fn a_warning_is_given_once() -> Result {
+    let dir = tempfile::tempdir()?;
+    let state = dir.path().join("state.json");
+    let state = text(&state)?;
+    batches(&["--ranks-per-node", "2"], 1, 8, &["--stop-after", "64", "--save", state])?;
+    let other = ["--ranks-per-node", "2", "--workers-per-rank", "2", "--batch-size", "16", "--resume", state];
+    let ended = finish(&mut run(&other))?;
+    assert_eq!(ended.code(), Some(0), "{}", ended.err);
+    assert_eq!(ended.err.matches("warning: the global batch was 16 samples and is 32").count(), 1, "{}", ended.err);
+    let rank = [("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1")];
+    let mut command = run(&["--workers-per-rank", "2", "--batch-size", "32", "--resume", state]);
+    command.envs(rank).envs([("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29500"), ("LOCKSTEP_JOB_ID", "warned")]);
+    let ended = finish(&mut command)?;
+    assert_eq!(ended.code(), Some(0), "{}", ended.err);
+    assert_eq!(ended.err.matches("warning:").count(), 1, "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn ranks_that_cannot_all_have_as_many_may_differ_in_the_last_batch() -> Result {
+    let dir = tempfile::tempdir()?;
+    let (state, path) = (dir.path().join("state.json"), dir.path().join("trace.jsonl"));
+    let state = text(&state)?;
+    batches(&TWO_BY_FOUR, 2, 8, &["--canonical-nodes", "4", "--stop-after", "320", "--save", state])?;
+    // Three nodes do not fit the state's four canonical ones.
+    let mut command = run(&["--nodes", "3", "--ranks-per-node", "4", "--replication", "4", "--batch-size", "8"]);
+    let ended = finish(command.args(["--epochs", "2", "--resume", state, "--trace"]).arg(&path))?;
+    assert_eq!(ended.code(), Some(0), "{}{}", ended.out, ended.err);
+    let counts: Vec<usize> = trace(&path)?.iter().filter(|line| line.epoch == 0).map(|line| line.ids.len()).collect();
+    let (least, most) = (counts.iter().min().ok_or("no rank")?, counts.iter().max().ok_or("no rank")?);
+    assert!(least < most && most - least < 8, "{counts:?}");
     Ok(())
 }

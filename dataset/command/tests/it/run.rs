@@ -114,7 +114,9 @@ fn the_same_seed_gives_the_same_order_and_another_another() -> Result {
 fn demo_shows_a_table_and_ends_well() -> Result {
     let ended = finish(lockstep().arg("demo"))?;
     assert_eq!(ended.code(), Some(0), "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("ok: 8 ranks in 4 groups"), "{}", ended.out);
+    let verdict = "ok: 8 ranks in 4 groups; each group read identical samples, no two groups the same ones but for the 3 \
+                   that fill up the last batches\n";
+    assert!(ended.out.ends_with(verdict), "{}", ended.out);
     assert!(ended.out.contains("1797 samples read to its end"), "{}", ended.out);
     Ok(())
 }
@@ -127,5 +129,8 @@ fn json_has_a_report_of_every_rank() -> Result {
     assert_eq!(report["ranks"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["epochs"][0]["unique"], 1797);
     assert_eq!(report["ranks"][0]["samples"], 599);
+    assert_eq!(report["faults"], serde_json::json!([]));
+    let ended = finish(&mut run(&["--ranks-per-node", "3"]))?;
+    assert!(ended.out.ends_with("no two groups the same ones\n"), "{}", ended.out);
     Ok(())
 }

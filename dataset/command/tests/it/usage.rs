@@ -23,6 +23,8 @@ fn nothing_of_anything() -> Result {
     refused(&["--ranks-per-node", "0"], "ranks_per_node")?;
     refused(&["--nodes", "0"], "num_nodes")?;
     refused(&["--batch-size", "0"], "batch size")?;
+    refused(&["--epochs", "0"], "--epochs")?;
+    refused(&["--stop-after", "0"], "--stop-after")?;
     refused(&["--canonical-nodes", "0"], "canonical nodes")
 }
 
