@@ -80,7 +80,7 @@ pub struct PartitionSpec {
 #[non_exhaustive]
 pub enum PartitionError {
     /// A count is zero.
-    #[error("there are 0 {what}; give at least 1")]
+    #[error("{what}: 0 is not enough; give at least 1")]
     Zero {
         /// The count's name.
         what: &'static str,

@@ -38,6 +38,9 @@ pub fn parts(root: impl AsRef<Path>) -> Result<Vec<String>> {
 /// A part is no dataset, or the index cannot be written. What was there before stays then.
 pub fn merge<P: AsRef<str>>(root: impl AsRef<Path>, parts: &[P]) -> Result<Index> {
     let root = root.as_ref();
+    if parts.is_empty() {
+        return Err(Error::config(format!("{} has no subdirectory with a dataset in it", root.display())));
+    }
     let mut shards = Vec::new();
     for part in parts {
         let part = part.as_ref();

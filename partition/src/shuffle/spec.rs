@@ -87,8 +87,8 @@ pub enum ShuffleError {
     },
     /// Not enough memory for what the order holds.
     #[error(
-        "cannot get the memory to shuffle {samples} samples with {algorithm}; use fewer canonical nodes, or another algorithm: \
-         global takes none, and windowed little"
+        "cannot get the memory to shuffle {samples} samples with {algorithm}; use fewer canonical nodes, or global, which takes \
+         no memory"
     )]
     OutOfMemory {
         /// Which algorithm.

@@ -17,6 +17,10 @@ pub(crate) struct RunArgs {
     #[arg(required_unless_present = "local")]
     pub(crate) dataset: Option<PathBuf>,
 
+    /// Follow links out of the dataset's directory, as in a directory of links that was made on purpose.
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+
     /// Nodes to simulate on this machine.
     #[arg(long, value_name = "N")]
     pub(crate) nodes: Option<u64>,

@@ -1,6 +1,6 @@
 //! The job that the arguments and the environment describe, seen from one process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use lockstep_dataset::{Coordination, Dataset, NodeCoordination, State, Stream};
@@ -12,7 +12,9 @@ use crate::outcome::Usage;
 use crate::run::args::RunArgs;
 use crate::run::child::Child;
 use crate::run::legs::Legs;
-use crate::run::rank::{self, Consumer, Source, Workers};
+use crate::run::rank::{self, Consumer, Source};
+use crate::run::save::SaveFile;
+use crate::run::workers::Workers;
 use crate::run::{ROLE, SIMULATED, WORKER_ROLE, launch};
 
 /// A dataset as one process of a job reads it.
@@ -24,7 +26,7 @@ pub(crate) struct Job {
     world: World,
     /// What to know of the state that was resumed.
     warnings: Vec<String>,
-    save: Option<PathBuf>,
+    save: Option<SaveFile>,
     workers: u64,
 }
 
@@ -53,7 +55,13 @@ impl Job {
             warnings = dataset.load(&state).with_context(|| format!("the state {} does not fit", path.display()))?;
         }
         let legs = Legs::new(&dataset, args.epochs, args.stop_after);
-        Ok(Self { dataset, legs, world, warnings, save: args.save.clone(), workers: args.workers_per_rank })
+        // Not a process that the launcher here has started: the launcher saves, after the verdict.
+        let saves = world.is_leader() && std::env::var_os(ROLE).is_none();
+        let save = match args.save.as_deref().filter(|_| saves) {
+            Some(path) => Some(SaveFile::new(path).with_context(|| unwritable(path))?),
+            None => None,
+        };
+        Ok(Self { dataset, legs, world, warnings, save, workers: args.workers_per_rank })
     }
 
     /// Says what to know of the state that was resumed; for one process of the job to do.
@@ -73,9 +81,8 @@ impl Job {
     /// Writes the state after `consumed` samples of each rank in the last epoch, if that was asked for; for one process
     /// of the job to do, whose dataset was advanced to that epoch.
     pub(crate) fn save(&self, consumed: u64) -> anyhow::Result<()> {
-        let Some(path) = &self.save else { return Ok(()) };
-        let text = self.dataset.state(consumed).to_json();
-        write_whole(path, &text).with_context(|| format!("the state {} cannot be written", path.display()))
+        let Some(file) = &self.save else { return Ok(()) };
+        file.write(&self.dataset.state(consumed).to_json()).context("the state cannot be saved")
     }
 
     fn start_workers(&self, arguments: &[String]) -> anyhow::Result<Workers> {
@@ -85,18 +92,12 @@ impl Job {
             variables.push((ROLE, WORKER_ROLE.to_owned()));
             Child::start(format!("worker {worker} of rank {rank}"), arguments, variables)
         };
-        Ok(Workers::new(self.dataset.clone(), (0..self.workers).map(start).collect::<anyhow::Result<_>>()?))
+        Workers::new(self.dataset.clone(), (0..self.workers).map(start).collect::<anyhow::Result<_>>()?)
     }
 }
 
-/// Writes a file that is there whole or not at all.
-fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    std::io::Write::write_all(&mut file, text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+fn unwritable(path: &Path) -> String {
+    format!("the state {} cannot be written", path.display())
 }
 
 impl RunArgs {
@@ -127,14 +128,15 @@ impl RunArgs {
 
     /// Where samples come from. Simulated nodes each have a directory of their own for what is fetched.
     fn stream(&self, world: &World, simulated: bool) -> anyhow::Result<Stream> {
-        match (&self.dataset, &self.local, &self.remote) {
-            (Some(dir), None, None) | (None, Some(dir), None) => Ok(Stream::local(dir)),
+        let stream = match (&self.dataset, &self.local, &self.remote) {
+            (Some(dir), None, None) | (None, Some(dir), None) => Stream::local(dir),
             (None, Some(dir), Some(url)) if simulated && world.is_multinode() => {
-                Ok(Stream::remote(url, dir.join(format!("node-{}", world.node()))))
+                Stream::remote(url, dir.join(format!("node-{}", world.node())))
             }
-            (None, Some(dir), Some(url)) => Ok(Stream::remote(url, dir)),
-            _ => Err(Usage::error("a dataset is needed: its directory, or --remote URL and --local DIR")),
-        }
+            (None, Some(dir), Some(url)) => Stream::remote(url, dir),
+            _ => return Err(Usage::error("a dataset is needed: its directory, or --remote URL and --local DIR")),
+        };
+        Ok(if self.follow_links { stream.follow_links() } else { stream })
     }
 
     /// Which ranks read the same samples.

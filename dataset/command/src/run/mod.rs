@@ -14,11 +14,13 @@ mod lifeline;
 mod local;
 mod rank;
 mod report;
+mod save;
 mod tally;
 mod trace;
 mod under_launcher;
 mod wire;
 mod worker;
+mod workers;
 
 use lockstep_world::{Detected, Launcher, ProcessEnvironment, detect};
 

@@ -1,14 +1,12 @@
 //! One rank: takes its workers' batches in turn, as a training loop would, and counts what it consumed.
 
-use std::collections::VecDeque;
+use lockstep_dataset::Reader;
 
-use lockstep_dataset::{Dataset, Reader};
-
-use crate::run::child::{self, Child, Pipe};
 use crate::run::legs::Legs;
 use crate::run::tally::{Summary, Tally};
-use crate::run::wire::{self, BatchRead, Message};
+use crate::run::wire::BatchRead;
 use crate::run::worker;
+use crate::run::workers::Workers;
 
 /// Where a rank's batches come from.
 pub(crate) enum Source {
@@ -66,63 +64,6 @@ impl Source {
         match self {
             Self::Own(reader) => Ok(worker::read_batch(reader)?),
             Self::Workers(workers) => workers.next_batch(),
-        }
-    }
-}
-
-/// The worker processes of a rank.
-pub(crate) struct Workers {
-    /// Counts the epochs as the workers do.
-    dataset: Dataset,
-    workers: Vec<(Child, Pipe)>,
-    /// Who still has batches in this epoch, next in turn first.
-    turns: VecDeque<usize>,
-}
-
-impl Workers {
-    /// Takes over processes that run the worker's part.
-    pub(crate) fn new(dataset: Dataset, workers: Vec<(Child, Pipe)>) -> Self {
-        Self { dataset, workers, turns: VecDeque::new() }
-    }
-
-    fn begin_epoch(&mut self) -> u64 {
-        self.turns = (0..self.workers.len()).collect();
-        self.dataset.advance().epoch
-    }
-
-    /// The next batch of whoever is next in turn; workers that have no more are passed over.
-    fn next_batch(&mut self) -> anyhow::Result<Option<BatchRead>> {
-        while let Some(worker) = self.turns.pop_front() {
-            let (child, pipe) = &mut self.workers[worker];
-            match wire::read(pipe) {
-                Ok(Some(Message::Batch(batch))) => {
-                    self.turns.push_back(worker);
-                    return Ok(Some(batch));
-                }
-                Ok(Some(Message::EpochEnd(_))) => {}
-                Ok(Some(Message::Failed(failure))) => return Err(failure.into()),
-                Ok(Some(Message::Done) | None) | Err(_) => return Err(child.autopsy().into()),
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Workers {
-    /// Lets the workers end by themselves.
-    fn finish(mut self) {
-        let (children, pipes): (Vec<Child>, Vec<Pipe>) = std::mem::take(&mut self.workers).into_iter().unzip();
-        // All pipes first: a worker may wait for another one to end.
-        drop(pipes);
-        child::dismiss(children);
-    }
-}
-
-impl Drop for Workers {
-    fn drop(&mut self) {
-        // All of them first, so that they end side by side.
-        for (child, _) in &mut self.workers {
-            child.release();
         }
     }
 }

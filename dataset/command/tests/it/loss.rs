@@ -44,3 +44,23 @@ fn nothing_outlives_a_killed_launcher() -> Result {
     assert_eq!(ended.code(), None);
     Ok(())
 }
+
+#[test]
+fn a_worker_killed_at_its_start_is_named() -> Result {
+    for _ in 0..10 {
+        let job = Job::start(run(&["--ranks-per-node", "1", "--workers-per-rank", "2"]).args(["--epochs", "1000000"]))?;
+        // As soon as it is there: most likely before it has joined the others.
+        let workers = loop {
+            match job.workers()?.as_slice() {
+                &[first, second] => break [first, second],
+                _ => std::thread::yield_now(),
+            }
+        };
+        let everyone = job.everyone()?;
+        kill(workers[1])?;
+        let ended = job.end(&everyone)?;
+        assert_eq!(ended.code(), Some(1));
+        assert!(ended.err.starts_with("error: worker 1 of rank 0 was killed by signal 9 (SIGKILL)"), "{}", ended.err);
+    }
+    Ok(())
+}

@@ -186,3 +186,13 @@ fn ranks_that_cannot_all_have_as_many_may_differ_in_the_last_batch() -> Result {
     assert!(least < most && most - least < 8, "{counts:?}");
     Ok(())
 }
+
+#[test]
+fn a_state_that_cannot_be_written_is_refused_before_anything_is_read() -> Result {
+    let dir = tempfile::tempdir()?;
+    let ended = finish(run(&["--ranks-per-node", "2", "--save"]).arg(dir.path().join("missing/state.json")))?;
+    assert_eq!(ended.code(), Some(1));
+    assert!(ended.err.contains("missing/state.json cannot be written"), "{}", ended.err);
+    assert!(ended.out.is_empty());
+    Ok(())
+}
