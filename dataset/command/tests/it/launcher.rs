@@ -59,6 +59,23 @@ fn two_ranks_started_by_hand_read_halves() -> Result {
 }
 
 #[test]
+fn rank_0_saves_the_state_and_no_other_does() -> Result {
+    let dir = tempfile::tempdir()?;
+    for (rank, saves) in [("0", true), ("1", false)] {
+        let path = dir.path().join(rank);
+        let mut command = run(&["--batch-size", "16", "--stop-after", "65", "--save"]);
+        // Two nodes of one rank each, which need not meet.
+        command.arg(&path).envs(RANK_1_OF_2).env("RANK", rank).env("LOCAL_RANK", "0").env("LOCAL_WORLD_SIZE", "1");
+        let ended = finish(&mut command)?;
+        assert_eq!(ended.code(), Some(0), "{}", ended.err);
+        assert_eq!(path.exists(), saves, "rank {rank}");
+    }
+    let state: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.path().join("0"))?)?;
+    assert_eq!((state["epoch"].as_u64(), state["sample_in_epoch"].as_u64()), (Some(0), Some(96)));
+    Ok(())
+}
+
+#[test]
 fn another_shape_than_the_launchers_is_refused() -> Result {
     let ended = finish(run(&["--ranks-per-node", "4"]).envs(RANK_1_OF_2))?;
     assert_eq!(ended.code(), Some(2));
