@@ -100,7 +100,8 @@ fn a_server_without_ranges_starts_over() {
 #[test]
 fn an_object_that_changes_on_the_way_is_not_pieced_together() {
     let setting = setting();
-    setting.server.fail(NAME, [Fault::CloseAfter(50_000)]);
+    // None of the first answers ends before the object has changed.
+    setting.server.fail(NAME, [Fault::HoldAfter(50_000); 20]);
     let other = Recipe { seed: 9, shards: 4, bytes: 200_000, ..Recipe::default() };
     // The next request finds another object of the same size.
     let path = setting.far.path().join(NAME);
@@ -111,6 +112,8 @@ fn an_object_that_changes_on_the_way_is_not_pieced_together() {
             std::thread::yield_now();
         }
         fs::write(&path, other.shard(2)).unwrap();
+        setting.server.fail(NAME, []);
+        setting.server.let_go();
         // Either the first answer was begun after the change, or the second one was refused: never a mixture.
         let error = reading.join().unwrap().unwrap_err();
         assert!(error.is_corrupt() || error.is_retryable(), "{}", chain(&error));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use lockstep_dataset::HashAlgorithm;
@@ -23,6 +23,8 @@ pub(crate) enum Fault {
     CloseAfter(usize),
     /// Nothing more comes after this many bytes.
     StallAfter(usize),
+    /// The connection is closed after this many bytes, but not before [`Server::let_go`].
+    HoldAfter(usize),
     /// The first bytes only, as if they were all.
     Truncate(usize),
     /// Another byte at this place.
@@ -53,6 +55,9 @@ struct Shared {
     faults: Mutex<HashMap<String, Vec<Fault>>>,
     always: Mutex<Option<Fault>>,
     requests: Mutex<Vec<Request>>,
+    /// Whether held answers may end.
+    let_go: Mutex<bool>,
+    may_go: Condvar,
     closed: AtomicBool,
 }
 
@@ -65,6 +70,8 @@ impl Server {
             faults: Mutex::default(),
             always: Mutex::default(),
             requests: Mutex::default(),
+            let_go: Mutex::default(),
+            may_go: Condvar::new(),
             closed: AtomicBool::new(false),
         });
         std::thread::spawn({
@@ -99,6 +106,12 @@ impl Server {
         *self.shared.always.lock().unwrap() = fault;
     }
 
+    /// Lets all held answers end, also those to come.
+    pub(crate) fn let_go(&self) {
+        *self.shared.let_go.lock().unwrap() = true;
+        self.shared.may_go.notify_all();
+    }
+
     /// The requests for an object so far.
     pub(crate) fn requests(&self, name: &str) -> Vec<Request> {
         let requests = self.shared.requests.lock().unwrap();
@@ -108,6 +121,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.let_go();
         self.shared.closed.store(true, Ordering::Relaxed);
         // Wakes the thread that waits for connections.
         let _ = TcpStream::connect(self.address);
@@ -173,6 +187,12 @@ impl Shared {
                 stream.write_all(&body[..length.min(body.len())])?;
                 // Until the client gives up.
                 stream.read_to_end(&mut Vec::new()).map(|_| ())
+            }
+            Some(Fault::HoldAfter(length)) => {
+                stream.write_all(&body[..length.min(body.len())])?;
+                let gate = self.let_go.lock().unwrap();
+                drop(self.may_go.wait_while(gate, |let_go| !*let_go).unwrap());
+                Ok(())
             }
             _ => stream.write_all(body),
         }
