@@ -206,22 +206,29 @@ impl Stock {
     /// Makes a shard local and shares its lock. Says whether it was there, or in the making.
     fn pin(&self, shelf: &Arc<Shelf>, shard: usize) -> Result<(SharedByte, bool)> {
         let deadline = Deadline::after(self.wait);
-        if let Some(lock) = shelf.share(shard, deadline.wait())?
-            && shelf.is_complete(shard)
-        {
-            shelf.ledger.touch(shard)?;
-            return Ok((lock, true));
-        }
-        let Some(lock) = shelf.claim(shard, deadline.wait())? else {
-            return Err(Error::new(
-                ErrorKind::Remote,
-                format!(
-                    "shard {shard} of {} is being downloaded {}, for more than {:?}; wait longer or see what keeps it",
-                    self.layout.dir().display(),
-                    shelf.holder(shard),
-                    self.wait
-                ),
-            ));
+        let lock = loop {
+            if let Some(lock) = shelf.share(shard, deadline.wait())?
+                && shelf.is_complete(shard)
+            {
+                shelf.ledger.touch(shard)?;
+                return Ok((lock, true));
+            }
+            // Not for long: whoever was quicker has made the shard local by now, and may keep its lock shared for as long
+            // as it reads.
+            if let Some(lock) = shelf.claim(shard, Wait::For(LONGEST_PAUSE))? {
+                break lock;
+            }
+            if deadline.has_passed() {
+                return Err(Error::new(
+                    ErrorKind::Remote,
+                    format!(
+                        "shard {shard} of {} is being downloaded {}, for more than {:?}; wait longer or see what keeps it",
+                        self.layout.dir().display(),
+                        shelf.holder(shard),
+                        self.wait
+                    ),
+                ));
+            }
         };
         let was_there = shelf.is_complete(shard);
         if !was_there {
