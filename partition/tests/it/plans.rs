@@ -364,8 +364,11 @@ fn recipes_that_make_no_epoch_are_refused() {
     let base = EpochRecipe::new(vec![Stream::new(shards.clone()), Stream::new(shards)], 2);
     let refuse = |recipe: &EpochRecipe, topology, part| recipe.plan(&topology, 0, 0, part).unwrap_err().to_string();
     let cases = [
-        (refuse(&base, Topology { batch_size: 0, ..topology }, Part::All), "0 batch size"),
-        (refuse(&EpochRecipe { canonical_nodes: 0, ..base.clone() }, topology, Part::All), "0 canonical nodes"),
+        (refuse(&base, Topology { batch_size: 0, ..topology }, Part::All), "batch size: 0 is not enough"),
+        (
+            refuse(&EpochRecipe { canonical_nodes: 0, ..base.clone() }, topology, Part::All),
+            "canonical nodes: 0 is not enough",
+        ),
         (refuse(&EpochRecipe { streams: vec![], ..base.clone() }, topology, Part::All), "no streams"),
         (refuse(&EpochRecipe { sampling_granularity: 0, ..base.clone() }, topology, Part::All), "granularity is 0"),
         (refuse(&base, topology, Part::Node(2)), "no node 2"),
