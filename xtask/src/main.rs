@@ -36,7 +36,9 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     let shell = Shell::new()?;
-    shell.change_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    // Cargo says where this runs, which need not be where it was built.
+    let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    shell.change_dir(format!("{package}/.."));
     match Xtask::parse().task {
         Task::Ci => ci::run(&shell),
         Task::Bench(args) => bench::run(&shell, &args),
