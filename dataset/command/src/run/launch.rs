@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use lockstep_world::{JOB_ID_VARIABLE, LAUNCHER_VARIABLE, Launcher, Variable, World};
+use lockstep_world::{JOB_ID_VARIABLE, Variable, World};
 
 use crate::run::child::{Child, Pipe};
 use crate::run::wire::{self, Failure, Message};
@@ -60,8 +60,6 @@ fn variables(job: &str, world: World) -> Vec<(&'static str, String)> {
     variables.extend([
         ("TORCHELASTIC_RUN_ID", job.to_owned()),
         ("TORCHELASTIC_RESTART_COUNT", "0".to_owned()),
-        // Whatever launched this process must not be taken for what launched the rank.
-        (LAUNCHER_VARIABLE, Launcher::Torchrun.to_string()),
         (JOB_ID_VARIABLE, job.to_owned()),
         (super::ROLE, super::RANK_ROLE.to_owned()),
         (super::SIMULATED, "1".to_owned()),
